@@ -14,7 +14,7 @@ func TestEveryFieldThatACookReadsIsPartOfTheDigest(t *testing.T) {
 		reflect.TypeFor[Ticket](): {"V", "Venue", "VenueName", "Device", "Request", "Record", "Server", "Check",
 			"Received", "Zone", "AlsoAt", "Changed", "Banners", "Later", "Whole",
 			"Unread"}, // its notes are part of it
-		reflect.TypeFor[Line](): {"Unread"},
+		reflect.TypeFor[Line](): {"Unread", "ID"},
 	} {
 		for i := range of.NumField() {
 			tk := Ticket{Lines: []Line{{Quantity: "1", Name: "Fish"}}}

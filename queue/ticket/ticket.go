@@ -219,6 +219,10 @@ type Part struct {
 // A Line is one item or one modifier.
 type Line struct {
 	Depth int `json:"d,omitempty"` // 0 for an item, 1 for its modifier, and so on
+	// ID is the point of sale's id of the item, if it is a UUID: in lower case. Any other may be one of the menu, or a
+	// position in the request, and names no line of a check. A void has the id of the line that it cancels, or one of
+	// its own.
+	ID string `json:"id,omitempty"`
 	// Quantity is the absolute value as people write it ("2", "0.5"), never empty.
 	Quantity string `json:"q"`
 	Name     string `json:"n"`

@@ -104,6 +104,9 @@ func (s *splitter) line(
 	r *reader, children []contract.Value, depth int, parent ticket.Line,
 ) (ticket.Line, []childList) {
 	l := ticket.Line{Depth: depth, Quantity: "1"}
+	if id, isUUID := contract.CanonicalID(r.obj.Get(contract.FieldID).Text()); isUUID {
+		l.ID = id
+	}
 	quantity, hasQuantity := r.number(fieldQuantity)
 	if hasQuantity {
 		l.Quantity = quantity.magnitude // the sign is in Void: "-2" on paper is easily read as 2

@@ -66,11 +66,12 @@ func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
 		"kdsStatus":"PENDING","printerDeviceId":"BAR-1","destinationType":"KDS","_stage":"prod","retryCount":0,
 		"instructions":[{"command":"TEXT","value":"B10"}],
 		"items":[
-			{"name":" Burger","quantity":1.0,"isVoid":false,"isRefire":false,"courseName":"Entrees","note":"no onion",
+			{"id":"0B7C1D7E-0000-4000-8000-00000000000F",
+			 "name":" Burger","quantity":1.0,"isVoid":false,"isRefire":false,"courseName":"Entrees","note":"no onion",
 			 "price":12.5,"categoryPriority":5,"childItems":[
 				{"name":"Side Salad","quantity":1,"childItems":[{"name":"Ranch","quantity":0.5,"childItems":null}]}
 			 ]},
-			{"name":"Ale","quantity":2,"courseName":"Drinks","categoryPriority":1,"childItems":[]}
+			{"id":"12","name":"Ale","quantity":2,"courseName":"Drinks","categoryPriority":1,"childItems":[]}
 		]}],"status":"SUCCESS","count":1}`), harbour, "BW-E-Tablet-01", noon, nil)
 	want := []ticket.Draft{{Station: "fallback", Ticket: ticket.Ticket{
 		Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", VenueName: "Harbour Grill", Zone: "Australia/Melbourne",
@@ -79,7 +80,8 @@ func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
 		Number: "18", Table: "B10", Server: "Sarah M", Check: "c1", Received: noon.UTC(),
 		Lines: []ticket.Line{
 			{Quantity: "2", Name: "Ale", Course: "Drinks", NoRoute: true},
-			{Quantity: "1", Name: "Burger", Course: "Entrees", Notes: []string{"no onion"}, NoRoute: true},
+			{ID: "0b7c1d7e-0000-4000-8000-00000000000f", Quantity: "1", Name: "Burger", Course: "Entrees",
+				Notes: []string{"no onion"}, NoRoute: true},
 			{Depth: 1, Quantity: "1", Name: "Side Salad", NoRoute: true},
 			{Depth: 2, Quantity: "0.5", Name: "Ranch", NoRoute: true},
 		},

@@ -182,7 +182,7 @@ func (b *builder) items(m *member) []Item {
 	for n := range m.t.Lines {
 		l := &m.t.Lines[n]
 		it := Item{
-			I: n, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
+			id: l.ID, I: n, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
 			Notes: append(question(l.MayCancel), b.texts(l.Notes)...),
 			Seat:  layout.OneLine(l.Seat), Course: layout.OneLine(l.Course),
 			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw, Fire: b.fire(m.t, l),

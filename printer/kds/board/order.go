@@ -165,6 +165,8 @@ type Item struct {
 	Done     bool   `json:"done,omitempty"`
 	Fire     int64  `json:"fire,omitempty"`   // when it is to be begun; 0: at once, -1: when somebody says so
 	Colour   string `json:"colour,omitempty"` // by rule
+
+	id string // of its line
 }
 
 // A Part is what one station has of an order, at the pass.

@@ -54,13 +54,16 @@ func TestAPageOfThePassIsToldEveryChange(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				job := rapid.Uint64Range(1, 9).Draw(t, "job")
-				put(t, anyBoard(t), numbered(int(job%3), job))
+				d := numbered(int(job%3), job)
+				d.Ticket.Lines[0].ID = "chips"
+				put(t, anyBoard(t), d)
 			},
 			"void": func(t *rapid.T) {
 				job := rapid.Uint64Range(10, 15).Draw(t, "job")
 				d := numbered(int(job%3), job)
 				d.Ticket.Request, d.Ticket.Void = fmt.Sprint("void-", job), true
 				d.Ticket.Lines = []ticket.Line{{Quantity: "1", Name: "Chips", Void: true}}
+				d.Ticket.Lines[0].ID = rapid.SampledFrom([]string{"", "chips", "other"}).Draw(t, "id")
 				put(t, anyBoard(t), d)
 			},
 			"press": func(t *rapid.T) {

@@ -18,12 +18,13 @@ type partTicket struct {
 
 // A dish is an item of a ticket, or a void.
 type dish struct {
-	of             *partTicket
-	quantity, name string
-	void           bool
-	unnamed        bool // it names no dish, so it voids none: a modifier alone, or an item without a name
-	made           bool // nobody waits for it
-	gone           bool // a dish was voided, or a void has voided a dish
+	of                 *partTicket
+	id, quantity, name string
+	void               bool
+	unnamed            bool // it names no dish, so it voids none: a modifier alone, or an item without a name
+	made               bool // nobody waits for it
+	gone               bool // a dish was voided, or a void has voided a dish
+	isNamed            bool // of a void: a dish has its id, so its name means no other
 }
 
 // newPartTicket reads the dishes of a ticket. made says that nobody waits for any of them.
@@ -33,7 +34,7 @@ func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, m
 	for i := range items {
 		it := &items[i]
 		if it.Depth == 0 || it.Void && !isVoid {
-			p.dishes = append(p.dishes, &dish{of: p, quantity: it.Quantity, name: it.Name, void: it.Void,
+			p.dishes = append(p.dishes, &dish{of: p, id: it.id, quantity: it.Quantity, name: it.Name, void: it.Void,
 				made: made || it.Done, unnamed: it.Depth > 0 || it.Name == noName})
 		}
 		isVoid = it.Void
@@ -68,18 +69,26 @@ func netVoids(tickets []*partTicket) {
 
 	for _, void := range voids {
 		for _, d := range dishes {
-			if void.canMean(d) {
+			if void.id != "" && d.id == void.id && void.canMean(d) {
+				void.isNamed = true
+				void.take(d)
+			}
+		}
+	}
+	for _, void := range voids {
+		for _, d := range dishes {
+			if d.name == void.name && !void.unnamed && !void.isNamed && void.canMean(d) {
 				void.take(d)
 			}
 		}
 	}
 }
 
-// canMean says whether a void can mean a dish: one of its name and check that came before it, with another request,
-// because one request can void a dish and order it anew. A void that a person cancelled means none.
+// canMean says whether a void can mean a dish: one of its check that came before it, with another request, because one
+// request can void a dish and order it anew. A void that a person cancelled means none.
 func (void *dish) canMean(d *dish) bool {
 	v, of := void.of, d.of
-	return !void.gone && !void.unnamed && !d.gone && d.name == void.name && !v.isCancelled() &&
+	return !void.gone && !d.gone && !v.isCancelled() &&
 		of.station == v.station && of.t.Request != v.t.Request && of.t.SameCheck(v.t) &&
 		!of.t.Received.After(v.t.Received)
 }

@@ -23,6 +23,11 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 		return s
 	}
 	beer := func(quantity string) ticket.Line { return ticket.Line{Quantity: quantity, Name: "Beer"} }
+	withID := func(quantity, name, id string) ticket.Line {
+		return ticket.Line{Quantity: quantity, Name: name, ID: id}
+	}
+	named := barJob(50, ticket.Confirmed)
+	named.Ticket.Lines = []ticket.Line{withID("2", "Beer", "a"), withID("2", "Beer", "b"), withID("1", "Gin", "c")}
 	in := func(s Sibling, state ticket.State) Sibling {
 		s.State = state
 		return s
@@ -44,6 +49,12 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 		jobs        []Sibling
 		want, lines string
 	}{
+		"the line of its id, whatever its name": {[]Sibling{named, void(nil, withID("2", "Lager", "b"), beer("1"))},
+			"bar=out", "1 Beer, 1 Gin"},
+		"an id that no line has": {[]Sibling{named, void(nil, withID("1", "Beer", "x"))}, "bar=out",
+			"1 Beer, 2 Beer, 1 Gin"},
+		"more than the line of its id": {[]Sibling{named, void(nil, withID("3", "Beer", "b"))}, "bar=out",
+			"2 Beer, 1 Gin, VOID 1 Beer"},
 		"a part of it": {[]Sibling{void(nil, beer("1"))}, "bar=out", "1 Beer"},
 		"a fraction":   {[]Sibling{void(nil, beer("0.5"))}, "bar=out", "1.5 Beer"},
 		"all of it":    {[]Sibling{void(nil, beer("2"))}, "ready bar=gone", ""},
