@@ -1,7 +1,6 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -20,10 +19,6 @@ func twoPrinters(first, second string) string {
 
 func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "head.tmpl"), []byte("{{define \"footer\"}}bye{{end}}"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
 	c, err := Parse(filepath.Join(dir, "t.yaml"), []byte(twoPrinters(`confirm: status, linger: 0s, poll_every: 0s,
       wait_for_person: 1h, copies: 2, qr: true,
       buzzer: { void_times: 0 }, override: { cutter: none, dots: 512, code_pages: [CP437=0],

@@ -178,7 +178,12 @@ func findPart(root *yaml.Node, lines []string, section, name string) (part, erro
 			return place, fmt.Errorf("there is no %s in %s", quote(name), section)
 		}
 		place.whole = list.Content[at]
-		inside = func(d *yaml.Node) *yaml.Node { return value(d, section).Content[at] }
+		inside = func(d *yaml.Node) *yaml.Node {
+			if cut := value(d, section); cut != nil && at < len(cut.Content) {
+				return cut.Content[at]
+			}
+			return nil
+		}
 		if line := lines[place.whole.Line-1]; strings.HasPrefix(strings.TrimLeft(line, " "), "- ") {
 			place.from, place.indent = place.whole.Line-1, line[:strings.Index(line, "-")]
 			inside = func(d *yaml.Node) *yaml.Node { return d.Content[0] }

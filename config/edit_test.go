@@ -134,6 +134,38 @@ func TestAnEditThatWouldChangeMoreIsRefused(t *testing.T) {
 	}
 }
 
+func FuzzAnEditKeepsWhatItIsNotAbout(f *testing.F) {
+	checks, err := os.ReadFile("testdata/checks.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for block := range strings.SplitSeq(string(checks), "\n\n") {
+		f.Add(good + block)
+	}
+	f.Add("printers:\n-\n  name: grill\n  address: |\n    x\n  mac: >-\n   y\n")
+	f.Add("printers: [ { name: grill, # a\n address: \"x\n y\" }, {name: bar} # b\n ] # c\nnotify: ~\n")
+	f.Fuzz(func(t *testing.T, file string) {
+		for _, edit := range []func([]byte) ([]byte, error){
+			func(b []byte) ([]byte, error) { return SetPrinter(b, "grill", "tcp://h:1", "p", "m") },
+			func(b []byte) ([]byte, error) { return SetHours(b, "Harbour Grill", []string{"daily 10:00-22:00"}) },
+			func(b []byte) ([]byte, error) { return AddRecipient(b, "Ann", "ntfy://h/t") },
+		} {
+			got, err := edit([]byte(file))
+			if err != nil {
+				continue
+			}
+			if again, err := edit(got); err == nil && string(again) != string(got) {
+				t.Errorf("a second edit made another file of\n%s:\n%s", got, again)
+			}
+			for line := range strings.Lines(file) {
+				if key, _, ok := strings.Cut(line, ":"); ok && key == "receiver" && !strings.Contains(string(got), line) {
+					t.Errorf("%q is gone:\n%s", line, got)
+				}
+			}
+		}
+	})
+}
+
 // changedLines are the lines that only one of two texts has, as a difference of both.
 func changedLines(was, is string) string {
 	old, now := strings.SplitAfter(was, "\n"), strings.SplitAfter(is, "\n")
