@@ -17,11 +17,12 @@ import * as board from "./board.mjs";
 import * as connection from "./connection.mjs";
 import * as pairing from "./pairing.mjs";
 import * as manage from "./manage.mjs";
+import * as settings from "./settings.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2];
 const canned = [cooks, cards, page, pass, languages, accessible];
-const tests = [connection, daemon, ...canned, board, pickup, pairing, manage, browser2020]
+const tests = [connection, daemon, ...canned, board, pickup, pairing, manage, settings, browser2020]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => /^[a-z]/.test(name) && (!only || name.includes(only))); // classes are no tests
 let failed = 0;

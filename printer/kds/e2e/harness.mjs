@@ -279,3 +279,18 @@ export async function violations(page) {
   const node = (n) => n.html.slice(0, 140) + " " + n.failureSummary;
   return (await axe.analyze()).violations.map((v) => [v.id, v.nodes.slice(0, 3).map(node)]);
 }
+
+export const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true };
+
+// fits says that nothing is wider than the page, and that axe finds nothing.
+export async function fits(page, what) {
+  const wide = await page.evaluate(() => {
+    const page = document.scrollingElement.clientWidth;
+    return Array.from(document.querySelectorAll("body *"))
+      .filter((e) => e.getBoundingClientRect().right > page + 0.5)
+      .map((e) => e.tagName + "." + e.className + " " + e.textContent.slice(0, 40));
+  });
+  equal(wide, [], "wider than the page: " + what);
+  equal(await violations(page), [], what);
+  await page.screenshot({ path: join(shots, "manage-" + what + ".png"), fullPage: true });
+}

@@ -1,14 +1,9 @@
 // The page for managers, with the whole daemon behind it: what is wrong, and what a person without a shell does
 // about it, on a phone.
 
-import { PATIENCE, assert, contrast, equal, freePort, shots, until, violations, watch } from "./harness.mjs";
+import { PATIENCE, PHONE, assert, contrast, equal, fits, freePort, until, watch } from "./harness.mjs";
 import { Daemon } from "./daemon.mjs";
-import http from "node:http";
 import net from "node:net";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-
-const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true };
 
 // evening is a daemon with a printer that is switched off, one that breaks off each ticket, and one that works.
 async function evening(dir, f) {
@@ -48,19 +43,6 @@ const states = (d, station) =>
     .join();
 
 const ticketCard = (page, number) => page.locator("#held > li, #waiting > li", { hasText: "#" + number });
-
-// fits says that nothing is wider than the page, and that axe finds nothing.
-async function fits(page, what) {
-  const wide = await page.evaluate(() => {
-    const page = document.scrollingElement.clientWidth;
-    return Array.from(document.querySelectorAll("body *"))
-      .filter((e) => e.getBoundingClientRect().right > page + 0.5)
-      .map((e) => e.tagName + "." + e.className + " " + e.textContent.slice(0, 40));
-  });
-  equal(wide, [], "wider than the page: " + what);
-  equal(await violations(page), [], what);
-  await page.screenshot({ path: join(shots, "manage-" + what + ".png"), fullPage: true });
-}
 
 export async function aManagerMendsAnEveningOnAPhone(server, browser) {
   await evening(server.dir, async (d) => {
@@ -188,106 +170,6 @@ export async function onlyAManagerSeesThePageForManagers(server, browser) {
     equal(states(d, "grill"), "cancelled", "after the manager");
     assert(/cancel actor=.pairing \w+/.test(d.log), "the log does not say who");
   });
-}
-
-// SETTINGS has a comment in each place where a person puts one.
-const SETTINGS = `
-printers: # two of them
-  # by the window
-  - name: grill # the hot one
-    address: "tcp://127.0.0.1:PORT" # fixed in the router
-    mac: "" # none
-
-  - { name: pass, address: "file://PAPER" } # the other
-routes: [ { to: [pass] } ] # all
-`;
-
-export async function aManagerChangesSettingsAndTheFileKeepsItsComments(server, browser) {
-  const told = [];
-  const phone = http.createServer((request, answer) => answer.end("{}", () => told.push(request.url)));
-  await new Promise((done) => phone.listen(0, "127.0.0.1", done));
-  const d = await Daemon.open(server.dir, SETTINGS.replace("PORT", await freePort()));
-  const file = () => readFileSync(d.config, "utf8");
-  const comments = () => file().match(/#.*/g);
-  const open = async (page) => {
-    await page.goto(d.url + "/");
-    await page.getByText("Printers, opening hours, who is told").click();
-  };
-  const twice = async (page, first, then) => {
-    await page.getByRole("button", { name: first }).click();
-    await page.getByRole("button", { name: then, disabled: false }).click();
-  };
-  const said = (page, words) => page.locator("#said", { hasText: words }).waitFor({ timeout: PATIENCE });
-  try {
-    const page = await watch(await (await browser.newContext(PHONE)).newPage());
-    const second = await watch(await browser.newPage());
-    await open(page);
-    await open(second);
-    await second.getByLabel("Address of grill").waitFor();
-    await page.getByLabel("Address of grill").waitFor();
-    await fits(page, "phone-settings");
-    const [before, all] = [file(), comments()];
-    for (const [address, words] of [
-      ["nonsense", /printers\[0\] \(grill\)\.address/],
-      ["file:///etc/passwd", "neither on the network nor on USB"],
-    ]) {
-      await page.getByLabel("Address of grill").fill(address);
-      await twice(page, "Change grill", "Yes, print grill at " + address);
-      await said(page, words);
-      equal(file(), before, "the file after a wrong address");
-      page.wrong = []; // the console names the refusal
-    }
-
-    const address = "tcp://127.0.0.1:" + (await freePort());
-    await page.getByLabel("Address of grill").fill(address);
-    await page.getByLabel("Model of grill").selectOption("epson-tm-t88");
-    await twice(page, "Change grill", "Yes, print grill at " + address);
-    await said(page, "Saved. grill prints at " + address);
-    equal(comments(), all, "comments");
-    equal(readFileSync(d.config + ".previous", "utf8"), before, "the previous file");
-    assert(file().includes(`    address: "${address}" # fixed in the router\n`), file());
-    const now = JSON.parse(d.ask("printers", "list", "--json")).find((s) => s.name === "grill");
-    assert(JSON.stringify(now).includes(address), "the daemon has not loaded it: " + JSON.stringify(now));
-    assert(/action=settings actor="a browser on this computer" printer=grill address=/.test(d.log), d.log);
-
-    // The second browser has the file of before.
-    await second.getByLabel("Hours of Harbour Grill").fill("mon-fri 11:30-14:30\nsat 18:00-02:00");
-    await twice(second, "Change the hours of Harbour Grill", "Yes, change them");
-    await said(second, "The configuration was changed in the meantime, and nothing was saved: look again");
-    second.wrong = [];
-    equal(await second.getByLabel("Address of grill").inputValue(), address, "what the second browser shows now");
-    await second.getByLabel("Hours of Harbour Grill").fill("mon-fri 11:30-14:30\nsat 18:00-02:00");
-    await twice(second, "Change the hours of Harbour Grill", "Yes, change them");
-    await said(second, "Saved the hours of Harbour Grill");
-    assert(file().includes("sat 18:00-02:00"), file());
-
-    await open(page);
-    const tell = async (name, url) => {
-      await page.getByLabel("Name", { exact: true }).fill(name);
-      await page.getByLabel("Address for messages").fill(url);
-      await twice(page, "Tell somebody more", "Yes, tell " + name);
-    };
-    await tell("program", "https://hooks.example/a-secret");
-    await said(page, "secret_file: is missing");
-    assert(!(await page.textContent("#said")).includes("a-secret"), "the URL is shown");
-    page.wrong = [];
-    await tell("Ann", `ntfy://127.0.0.1:${phone.address().port}/a-secret?scheme=http`);
-    await said(page, "Saved. Ann was sent a test message.");
-    assert(told.length, "no test message came");
-    await page.getByText("by ntfy").waitFor();
-    assert(!(await page.content()).includes("a-secret") && !d.log.includes("a-secret"), "the URL is shown");
-    await fits(page, "phone-told");
-    await twice(page, "Tell Ann no more", "Yes, tell Ann nothing");
-    await said(page, "Ann is told nothing any more");
-    assert(!file().includes("a-secret"), file());
-    equal(comments(), all, "comments in the end");
-
-  } catch (e) {
-    throw new Error(e.stack + "\n" + d.log);
-  } finally {
-    await d.kill();
-    phone.close();
-  }
 }
 
 // crafted is a state of a daemon with n tickets that are held, all of them with the text of others.
