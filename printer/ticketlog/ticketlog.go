@@ -1,7 +1,7 @@
 // Package ticketlog writes the tickets of a station to a file or to standard output, each as one line of JSON: for
 // whoever keeps a record of the kitchen's tickets, or shows tickets with tools of their own.
 //
-// The lines are documents of the package push, with two fields more: see [Line].
+// The lines are documents of the package push, with two fields more: see [Entry].
 package ticketlog
 
 import (
@@ -31,9 +31,9 @@ type Options struct {
 	Stdout io.Writer                                                    `mapstructure:"-"` // nil: os.Stdout
 }
 
-// A Line is written for one ticket. ID is the same at each attempt: a reader who finds it a second time has
+// An Entry is written for one ticket. ID is the same at each attempt: a reader who finds it a second time has
 // the ticket already.
-type Line struct {
+type Entry struct {
 	push.Document
 	Attempt int `json:"attempt"` // 1 for the first
 	// PossibleDuplicate: an earlier attempt, here or at another station, may have come out.
@@ -109,7 +109,7 @@ func (l *Log) Print(
 		raw = l.o.Raw(ctx, d)
 	}
 
-	line, err := json.Marshal(Line{push.NewDocument(d, raw), d.Attempt, d.Doubt})
+	line, err := json.Marshal(Entry{push.NewDocument(d, raw), d.Attempt, d.Doubt})
 	if err != nil {
 		return "", ticket.Permanent(fmt.Errorf("compose line: %w", err))
 	}

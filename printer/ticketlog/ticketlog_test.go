@@ -230,14 +230,14 @@ func (l *Log) print(ctx context.Context, d ticket.Delivery) (p ticket.Proof, beg
 	return p, begun, err
 }
 
-func lines(t *testing.T, path string) (all []Line) {
+func lines(t *testing.T, path string) (all []Entry) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for text := range strings.Lines(string(b)) {
-		var l Line
+		var l Entry
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Logf("not a line: %q", text)
 			continue

@@ -51,7 +51,7 @@ type setting struct {
 	style Style
 	align byte
 	pitch int // line spacing in dots
-	page  page
+	page  codePage
 	kanji bool // two-byte characters are on
 	sjis  bool
 

@@ -17,8 +17,8 @@ var epsonPages = map[byte]string{
 	52: "WPC1258",
 }
 
-// A page is a character table for the bytes from 80h on.
-type page struct {
+// A codePage is a character table for the bytes from 80h on.
+type codePage struct {
 	name   string
 	letter func(b byte) rune // utf8.RuneError if the byte has no character
 }
@@ -27,17 +27,17 @@ type page struct {
 var ianaNames = strings.NewReplacer("CP858", "IBM00858", "CP", "IBM", "WPC", "windows-", "ISO8859", "ISO-8859")
 
 // pageOf finds a page by its name.
-func pageOf(name string) (p page, ok bool) {
+func pageOf(name string) (p codePage, ok bool) {
 	if name == "Katakana" {
-		return page{name, katakana}, true
+		return codePage{name, katakana}, true
 	}
 	encoding, _ := ianaindex.IANA.Encoding(ianaNames.Replace(name))
 
 	table, ok := encoding.(*charmap.Charmap)
 	if !ok {
-		return page{}, false
+		return codePage{}, false
 	}
-	return page{name, table.DecodeByte}, true
+	return codePage{name, table.DecodeByte}, true
 }
 
 // katakana is Epson's page 1: half-width katakana, with box drawing and signs around it.
