@@ -208,7 +208,7 @@ func (c *cli) databaseOr(args []string) (string, error) {
 	return conf.Storage.Path, nil
 }
 
-// checkInChild checks a database in a child process, which a damaged page may kill.
+// checkInChild checks a database in a child process, as `db check`: a damaged page may kill it.
 func checkInChild(ctx context.Context, path string) error {
 	exe, err := os.Executable()
 	if err != nil {

@@ -55,12 +55,6 @@ an apostrophe in front. Control characters and text direction marks become
 spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  ")),
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if c.asJSON && asCSV {
-				return usagef("use --json or --csv, not both")
-			}
-			if allVenues && venue != "" {
-				return usagef("use --venue or --all-venues, not both")
-			}
 			conf, venues, err := doctor.ServiceVenues(c.config, venue, allVenues)
 			if err != nil {
 				return serviceError(err)
@@ -95,6 +89,8 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 	cmd.Flags().BoolVar(&allVenues, "all-venues", false, "all venues of the configuration, in its order")
 	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
+	cmd.MarkFlagsMutuallyExclusive("json", "csv")
+	cmd.MarkFlagsMutuallyExclusive("venue", "all-venues")
 	return cmd
 }
 

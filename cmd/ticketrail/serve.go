@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/app"
-	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/setup"
 )
 
@@ -117,15 +116,9 @@ func (c *cli) daemonOptions(reload <-chan os.Signal) (app.Options, error) {
 		Notify: func(state string) { _, _ = daemon.SdNotify(false, state) },
 	}
 
-	exe, err := os.Executable()
-	if err != nil {
-		return app.Options{}, fmt.Errorf(
-			"find the path of this program, to check the database in a child process: %w", err)
-	}
-
-	// This program again, as the command `db check`.
-	options.CheckStore = doctor.CheckInChild(exe)
+	options.CheckStore = checkInChild
 	options.CrashOutput = func(f *os.File) error { return debug.SetCrashOutput(f, debug.CrashOptions{}) }
+	var err error
 	if options.WatchdogEvery, err = watchdogEvery(); err != nil {
 		return app.Options{}, err
 	}

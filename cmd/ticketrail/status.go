@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -56,11 +55,7 @@ root: it then also sees what the service's user cannot read, and which program
 has a port.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			box := doctor.Box{Root: "/"}
-			if exe, err := os.Executable(); err == nil {
-				box.CheckStore = doctor.CheckInChild(exe)
-			}
-			found := box.Diagnose(cmd.Context(), c.config)
+			found := doctor.Box{Root: "/", CheckStore: checkInChild}.Diagnose(cmd.Context(), c.config)
 			return c.showFindings(joinFindings(c.askDaemon(cmd.Context()), found))
 		},
 	})
