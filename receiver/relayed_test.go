@@ -112,36 +112,26 @@ func TestARelayedRequestThatMayBeTakenLaterIsNotRefused(t *testing.T) {
 	b.count(t, "ticketrail_receiver_requests_total{503 storage_failed}", 0)
 }
 
-func TestAStopDoesNotInterruptARelayedRequestAndAHungDiskDoes(t *testing.T) {
+func TestNeitherAStopNorMuchWorkInterruptsARelayedRequestAndAHungDiskDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newTestbed(t, func(_ *Options, p *Policy) { p.RespondWithin = 4 * time.Second })
+		work := 5 * time.Second // the next requests of the venue wait until it is taken
+		b := newTestbed(t, func(_ *Options, p *Policy) {
+			p.Plan, p.RespondWithin = oddPlan{p.Plan, func(contract.PrintRequest) { time.Sleep(work) }}, 4*time.Second
+		})
 		b.intake.acceptAfter(time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := b.Relay(ctx, relayed(requestOfItems("a", 1))); err != nil {
 			t.Errorf("at a stop: %v", err)
 		}
+
 		b.intake.acceptAfter(time.Hour)
 		start := time.Now()
 		_, err := b.Relay(ctx, relayed(requestOfItems("b", 1)))
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 4*time.Second {
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != work+4*time.Second {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
 		time.Sleep(time.Hour)
-	})
-}
-
-func TestARelayedRequestThatIsMuchWorkIsTaken(t *testing.T) {
-	// The next requests of the venue wait until it is taken.
-	synctest.Test(t, func(t *testing.T) {
-		slow := func(contract.PrintRequest) { time.Sleep(5 * time.Second) }
-		b := newTestbed(t, func(_ *Options, p *Policy) {
-			p.Plan, p.RespondWithin = oddPlan{p.Plan, slow}, 4*time.Second
-		})
-		b.intake.acceptAfter(time.Second)
-		if _, err := b.Relay(t.Context(), relayed(requestOfItems("a", 1))); err != nil {
-			t.Error(err)
-		}
 	})
 }
 

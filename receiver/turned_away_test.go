@@ -36,16 +36,11 @@ func TestAScannerIsNeitherWarnedOfNorListed(t *testing.T) {
 func TestARequestThatIsTurnedAwayAgainIsLoggedOnceAMinuteAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestbed(t, withSecret)
-		again := func() {
-			req := post(nil)
-			req.URL.Path = "/webhooks/print/x"
-			b.do(req)
-		}
 		for range 5 {
-			again()
+			b.postWrong("192.0.2.9:5", venueID)
 		}
 		time.Sleep(time.Minute)
-		again()
+		b.postWrong("192.0.2.9:5", venueID)
 		if kept := b.rejected(); len(kept) != 2 || kept[0].Count != 1 || kept[1].Count != 5 || warnings(b) != 2 {
 			t.Errorf("kept %+v\n%s", kept, b.log)
 		}
@@ -55,30 +50,24 @@ func TestARequestThatIsTurnedAwayAgainIsLoggedOnceAMinuteAndCounted(t *testing.T
 func TestStrangersWriteFewLinesAndHideNoVenue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestbed(t, withSecret)
-		wrong := func(address, venue string) {
-			req := post(nil)
-			req.URL.Path, req.RemoteAddr = "/webhooks/print/x", address
-			req.Header.Set(contract.HeaderVenue, venue)
-			b.do(req)
-		}
 		for i := range 1000 { // one household
-			wrong(fmt.Sprintf("[2001:db8::%x]:5", i+1), uuid.NewString())
+			b.postWrong(fmt.Sprintf("[2001:db8::%x]:5", i+1), uuid.NewString())
 		}
 		if n := warnings(b); n != 1 {
 			t.Errorf("%d lines for one network", n)
 		}
-		wrong("198.51.100.7:5", uuid.NewString())
+		b.postWrong("198.51.100.7:5", uuid.NewString())
 		if n := warnings(b); n != 2 {
 			t.Errorf("%d lines: a network hides another", n)
 		}
 		for i := range 1000 {
-			wrong(fmt.Sprintf("10.0.%d.%d:5", i/250, i%250), uuid.NewString())
+			b.postWrong(fmt.Sprintf("10.0.%d.%d:5", i/250, i%250), uuid.NewString())
 		}
 		if n := warnings(b); n != 10 {
 			t.Errorf("%d lines for all strangers", n)
 		}
-		wrong("192.0.2.99:5", venueID)
-		wrong("192.0.2.98:5", venueID) // a venue has one line a minute, wherever it is
+		b.postWrong("192.0.2.99:5", venueID)
+		b.postWrong("192.0.2.98:5", venueID) // a venue has one line a minute, wherever it is
 		if n := warnings(b); n != 11 || !strings.Contains(b.log.String(), venueID) {
 			t.Errorf("%d lines: strangers hide a venue\n%s", n, b.log)
 		}
@@ -136,6 +125,14 @@ func TestACallerThatIsTurnedAwayAgainKeepsItsPlaceInTheStore(t *testing.T) {
 func withSecret(_ *Options, p *Policy) {
 	p.Secrets = []string{goodSecret}
 	p.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
+}
+
+// postWrong posts to a wrong secret.
+func (b *testbed) postWrong(address, venue string) {
+	req := post(nil)
+	req.URL.Path, req.RemoteAddr = "/webhooks/print/x", address
+	req.Header.Set(contract.HeaderVenue, venue)
+	b.do(req)
 }
 
 func warnings(b *testbed) int { return strings.Count(b.log.String(), "level=WARN") }
