@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ticketrail/cmd/internal/finding"
@@ -218,6 +220,27 @@ func TestThePageIsNotToldAboutPathsOnTheBox(t *testing.T) {
 	}
 }
 
+func TestAManagerLooksForPrintersAndWhoMayOnlyLookDoesNot(t *testing.T) {
+	d := startDaemon(t, func(_ *testDaemon, o *Options) { o.Settings = fakeSettings{} })
+	if code, body := d.onPage("GET", "/settings/found", ""); code != http.StatusNotFound {
+		t.Errorf("a GET starts a search: %d %s", code, body)
+	}
+	if code, body := d.onPage("POST", "/settings/found", "{}"); code != http.StatusOK ||
+		!strings.Contains(body, "tcp://10.0.0.9:9100") || strings.Contains(body, `\u001b`) {
+		t.Errorf("%d %s", code, body)
+	}
+
+	synctest.Test(t, func(t *testing.T) {
+		server := New(Options{Settings: fakeSettings{slow: true}, Logger: slog.New(slog.DiscardHandler)})
+		answer := httptest.NewRecorder()
+		server.ServePage(answer, httptest.NewRequest("POST", "/settings/found", strings.NewReader("{}")), "a browser")
+		if body := answer.Body.String(); answer.Code != http.StatusGatewayTimeout ||
+			!strings.Contains(body, "ticketrail printers discover looks longer") {
+			t.Errorf("%d %s", answer.Code, body)
+		}
+	})
+}
+
 func TestAManagerPrintsARefusedRequestOnceAndTheLogSaysWho(t *testing.T) {
 	var log bytes.Buffer
 	d := startDaemon(t, func(_ *testDaemon, o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -277,4 +300,18 @@ func (d *testDaemon) pageTicket(t *testing.T, id uint64) PageTicket {
 	}
 	t.Fatalf("the page lacks ticket %d: %+v", id, p.Tickets)
 	return PageTicket{}
+}
+
+// fakeSettings finds one printer, or nothing in time.
+type fakeSettings struct {
+	Settings
+	slow bool
+}
+
+func (f fakeSettings) Discover(ctx context.Context) (any, error) {
+	if f.slow {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	return []map[string]string{{"address": "tcp://10.0.0.9:9100", "model": "TM\x1b[2J"}}, nil
 }

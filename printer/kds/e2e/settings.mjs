@@ -77,6 +77,16 @@ export async function aManagerChangesSettingsAndTheFileKeepsItsComments(server, 
     assert(file().includes("sat 18:00-02:00"), file());
 
     await open(page);
+    const one = { address: "tcp://127.0.0.2:9100", model: "TM-m30", profile: "epson-tm-m30", mac: "00:26:ab:12:34:56" };
+    const foreign = { address: "tcp://127.0.0.3:9100", program: "a web server" };
+    await page.route("**/settings/found", (r) => r.fulfill({ json: [one, foreign] }));
+    await page.getByRole("button", { name: "Look for printers" }).click();
+    await said(page, "1 found");
+    await page.getByLabel("Found for grill").selectOption(one.address);
+    await twice(page, "Change grill", "Yes, print grill at " + one.address);
+    await said(page, "Saved. grill prints at " + one.address);
+    for (const text of [one.address, one.profile, `mac: "${one.mac}" # none`]) assert(file().includes(text), file());
+
     const tell = async (name, url) => {
       await page.getByLabel("Name", { exact: true }).fill(name);
       await page.getByLabel("Address for messages").fill(url);
