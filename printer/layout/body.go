@@ -277,34 +277,7 @@ func (b *body) details(l *ticket.Line, indent int) {
 		detail.style, detail.fill = st, l.Void
 	}
 
-	for i, n := range l.Notes {
-		if i == len(l.Notes)-l.Unread {
-			detail.style, label = voidStyle(Style{}, l.Void), ""
-		}
-		b.alarmIf(!l.Void && b.Alarms.Match(n), func() { b.note(detail, label, n) })
-	}
-}
-
-// note prints the guest's wish in the manner of p, and keeps the line breaks that the waiter typed. The label
-// stands for the exclamation marks of the waiter's.
-func (c *composer) note(p paragraph, label, note string) {
-	for s := range strings.FieldsFuncSeq(note, lineBreak) {
-		s = c.cookText(s)
-		if bare := strings.TrimLeft(s, "! "); bare != "" {
-			s = bare
-		}
-		if s == "" {
-			continue
-		}
-		p.text, p.label = s, []Span{{Text: label, Style: p.style}}
-		c.flow(p)
-		label = spaces(len(label))
-	}
-}
-
-// lineBreak reports whether r ends a line of a note, however the waiter's terminal encodes that.
-func lineBreak(r rune) bool {
-	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
+	b.notes(detail, label, l.Notes, l.Unread)
 }
 
 // mark returns the mark that each printed line of a cancelled line begins with; empty if it is not

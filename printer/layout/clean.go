@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"unicode"
@@ -129,3 +130,39 @@ func upperCase(s string) string {
 
 // upperCasable matches the text between letters that must stay as they are.
 var upperCasable = regexp.MustCompile(`[^µ\x{10d0}-\x{10ff}]+`)
+
+// notes prints notes in the manner of p. The last of them are fields that nothing has read: they are small, so that
+// they are not taken for a wish of the guest, unless they name an allergy. A cancelled line has no alarms.
+func (c *composer) notes(p paragraph, label string, notes []string, unread int) {
+	for i, n := range notes {
+		shown, mark, alarm := p, label, p.mark.Text == "" && c.Alarms.Match(n)
+		if i >= len(notes)-unread && !alarm {
+			shown.style, mark = voidStyle(Style{}, p.fill), ""
+		}
+		c.alarmIf(alarm, func() { c.note(shown, mark, n) })
+	}
+}
+
+// note prints the guest's wish in the manner of p, and keeps the line breaks that the waiter typed. The label
+// stands for the exclamation marks of the waiter's, which are at the same edge if they end a text from right to left.
+func (c *composer) note(p paragraph, label, note string) {
+	for s := range strings.FieldsFuncSeq(note, lineBreak) {
+		s = c.cookText(s)
+		bare := strings.TrimLeft(s, "! ")
+		if directionOf(bare) == RightToLeft {
+			bare = strings.TrimRight(bare, "! ")
+		}
+		s = cmp.Or(bare, s)
+		if s == "" {
+			continue
+		}
+		p.text, p.label = s, []Span{{Text: label, Style: p.style}}
+		c.flow(p)
+		label = spaces(len(label))
+	}
+}
+
+// lineBreak reports whether r ends a line of a note, however the waiter's terminal encodes that.
+func lineBreak(r rune) bool {
+	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
+}

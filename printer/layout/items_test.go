@@ -43,8 +43,21 @@ func TestFieldsThatNothingReadsAreSmallUnlessTheyAreAlarms(t *testing.T) {
 		"sauce apart": false, "spice: hot": true, "contains: nuts": false, "birthday": false, "source: shop": true,
 	} {
 		style := sizeOf(t, lines, text)
-		if (style == Style{}) != small || style.Height < 2 && text == "contains: nuts" {
+		alarm := text == "contains: nuts"
+		if (style == Style{}) != small || alarm && (style.Width != 2 || style.Height != 2) {
 			t.Errorf("%s: %+v", text, style)
+		}
+	}
+}
+
+func TestANoteHasOneExclamationMarkAtItsEdge(t *testing.T) {
+	for note, want := range map[string]string{
+		"! ! COELIAC": "! COELIAC\n", "hurry!": "! hurry!\n", "!!": "! !!\n",
+		"حساسية من السمسم!": "! حساسية من السمسم\n", // from right to left, both would be at the left
+	} {
+		item := ticket.Line{Quantity: "1", Name: "Soup", Notes: []string{note}}
+		if got := content(Compose(order(item), 48, "")); !strings.Contains(got, " "+want) {
+			t.Errorf("%q: got\n%s\nwant %q", note, got, want)
 		}
 	}
 }

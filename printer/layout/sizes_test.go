@@ -76,7 +76,12 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 
 		// Wide text is narrowed if fewer than eight letters fit.
 		{olives("10"), Options{Columns: 32, ModifierSize: Size{2, 1}}, map[Size]string{{2, 1}: "Olives"}},
-		{olives("100"), Options{Columns: 32, ModifierSize: Size{2, 1}}, map[Size]string{{1, 1}: "Olives"}},
+		{olives("100"), Options{Columns: 32, ModifierSize: Size{2, 1}},
+			map[Size]string{{1, 2}: "Olives", {2, 2}: "100x"}},
+
+		// A mark such as [NO] stays beside its word: the word alone would be an order.
+		{order(bread, ticket.Line{Depth: 1, Name: "[NO] Peppercorn"}), Options{Columns: 32},
+			map[Size]string{{1, 2}: "[NO] Peppercorn"}},
 
 		// Details and notes have the size of modifiers, alarms that of names.
 		{detailed, Options{Columns: 48, ModifierSize: Size{1, 2}},

@@ -42,6 +42,9 @@ func (c *composer) flow(p paragraph) {
 		p.style.Width = 1 // a sentence is read faster in two lines than one word a line
 	}
 	p.mark.Height = max(p.mark.Height, p.style.Height)
+	for i := range p.label {
+		p.label[i].Height = max(p.label[i].Height, p.style.Height)
+	}
 
 	// Only right-to-left text needs the width of its widest line: its lines end at the same column.
 	direction, widestLine := FirstStrong, 0
@@ -260,16 +263,18 @@ func isEastAsian(r rune) bool {
 		strings.ContainsRune("ー、。，．・！？）」』】》", r))
 }
 
-// widestWord returns the width of the widest part of s that should stay in one piece.
+// widestWord returns the width of the widest part of s that should stay in one piece: a word, or two if the first is a
+// mark such as [NO], because the word alone would be read as an order.
 func widestWord(s string) int {
 	most, wide := 0, 0
 
 	before := ' '
 	for _, r := range s {
-		if r == ' ' || canBreakBetween(before, r) {
+		marked := r == ' ' && before == ']'
+		if r == ' ' && !marked || canBreakBetween(before, r) {
 			most, wide = max(most, wide+hyphenWidth(before)), 0
 		}
-		if r != ' ' {
+		if r != ' ' || marked {
 			wide += displaywidth.Rune(r)
 			most = max(most, wide)
 		}
@@ -311,11 +316,12 @@ func (c *composer) sized(s, byDefault Size) Style {
 // words break, and one syllable a line reads worse than narrow letters.
 const minLettersPerLine = 8
 
-// narrowed returns s, narrow enough for each word of text to stay in one piece in so many columns.
+// narrowed returns s, narrow enough for each word of text to stay in one piece in so many columns. It becomes tall
+// instead of wide and low: an order must not be the smallest text on the paper because of one long word.
 func (s Style) narrowed(text string, room int) Style {
 	word := max(widestWord(text), minLettersPerLine)
 	for s.Width > 1 && s.Width*word > room {
-		s.Width--
+		s.Width, s.Height = s.Width-1, max(s.Height, 2)
 	}
 	return s
 }
