@@ -223,7 +223,7 @@ func (x *Pass) Timeline(key string) []Moment {
 	}
 	here := x.sendings(zone, func(r Ref) bool { return slices.Contains(o.refs, r) })
 	for _, p := range o.Parts {
-		here = appendMoment(here, p.TickedAt, zone, p.Title+" ticked at the pass")
+		here = appendMoment(here, zone, Moment{At: p.TickedAt, What: wasTicked, Station: p.Title})
 	}
 	return timelineOf(entries, here...)
 }
@@ -240,8 +240,8 @@ func (x *Pass) sendings(zone string, with func(Ref) bool) (out []Moment) {
 	defer x.mu.RUnlock()
 	for _, s := range x.sent {
 		if slices.ContainsFunc(s.Cards, with) {
-			out = appendMoment(out, s.At, zone, "sent out")
-			out = appendMoment(out, s.RecalledAt, zone, "back at the pass")
+			out = appendMoment(out, zone, Moment{At: s.At, What: wasSentOut})
+			out = appendMoment(out, zone, Moment{At: s.RecalledAt, What: cameBack})
 		}
 	}
 	return out

@@ -47,7 +47,7 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePage(t *testing.T) {
 		}
 		moments, err := b.TimelineOfJob(1)
 		if err != nil || !slices.ContainsFunc(moments, func(m Moment) bool {
-			return m.Text == "first seen on hot-line, visible for 15s"
+			return m.Text() == "first seen on hot-line, visible for 15s"
 		}) {
 			t.Errorf("%v, %v", moments, err)
 		}
@@ -81,7 +81,7 @@ func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 			"undone at hot-line", "bumped at hot-line", "recalled at hot-line"}
 		texts := func(list []Moment) (out []string) {
 			for _, m := range list {
-				out = append(out, m.Text)
+				out = append(out, m.Text())
 			}
 			return out
 		}

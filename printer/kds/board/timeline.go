@@ -39,62 +39,81 @@ func (r *record) note(e string, item int) {
 	r.Timeline = append(r.Timeline, moment{T: time.Now().UnixMilli(), E: e, I: item})
 }
 
-// A Moment is one line of a timeline.
+// What a timeline tells beside the moments that are stored.
+const (
+	wasAccepted = "accepted"
+	wasSentOut  = "sent_out"
+	cameBack    = "back"
+	wasTicked   = "ticked"
+)
+
+// A Moment is one line of a timeline. Pages say it in their language, [Moment.Text] in English.
 type Moment struct {
-	At    int64  `json:"at"` // milliseconds since 1970
-	Clock string `json:"clock"`
-	Text  string `json:"text"` // for people; it may have names of the order
+	At      int64  `json:"at"` // milliseconds since 1970
+	Clock   string `json:"clock"`
+	What    string `json:"what"` // the event of a moment, or one of the constants above
+	Station string `json:"station,omitempty"`
+	Item    string `json:"item,omitempty"`    // that was done: "2 Fish"
+	Paper   string `json:"paper,omitempty"`   // the station where it came out
+	Visible int64  `json:"visible,omitempty"` // seconds on the visible page
 }
 
 // moments are the timeline of a card as people read it.
 func (e *entry) moments() []Moment {
-	var out []Moment
-	out = appendMoment(out, unixMillis(e.t.Received), e.t.Zone, "accepted")
+	out := appendMoment(nil, e.t.Zone, Moment{At: unixMillis(e.t.Received), What: wasAccepted})
 	for _, m := range e.rec.Timeline {
-		out = appendMoment(out, m.T, e.t.Zone, e.momentText(m))
+		now := Moment{At: m.T, What: m.E, Station: layout.OneLine(e.rec.Station)}
+		switch m.E {
+		case onPaper:
+			now.Paper = layout.OneLine(e.rec.Paper)
+		case wasSeen:
+			now.Visible = e.rec.SeenFor / 1000
+		case string(ItemDone), string(ItemUndone):
+			now.Item = fmt.Sprintf("item %d", m.I)
+			if m.I >= 0 && m.I < len(e.t.Lines) {
+				now.Item = lineText(&e.t.Lines[m.I])
+			}
+		}
+		out = appendMoment(out, e.t.Zone, now)
 	}
 	return out
 }
 
 // appendMoment appends a line, if it is known when that was.
-func appendMoment(out []Moment, at int64, zone, text string) []Moment {
-	if at == 0 {
+func appendMoment(out []Moment, zone string, m Moment) []Moment {
+	if m.At == 0 {
 		return out
 	}
-	return append(out, Moment{at, ticket.Clock(time.UnixMilli(at), zone), text})
+	m.Clock = ticket.Clock(time.UnixMilli(m.At), zone)
+	return append(out, m)
 }
 
-// momentText says what happened.
-func (e *entry) momentText(m moment) string {
-	station := layout.OneLine(e.rec.Station)
-	item := fmt.Sprintf("item %d", m.I)
-	if m.I >= 0 && m.I < len(e.t.Lines) {
-		item = lineText(&e.t.Lines[m.I])
+// Text says what happened. It may have names of the order.
+func (m Moment) Text() string {
+	seen := "first seen on " + m.Station
+	if m.Visible > 0 {
+		seen += ", visible for " + (time.Duration(m.Visible) * time.Second).String()
 	}
+
 	return cmp.Or(map[string]string{
-		cameHere:           "on the board of " + station,
-		wasShown:           "shown on " + station,
-		wasSeen:            "first seen on " + station + e.seenFor(),
-		onPaper:            "on paper at " + layout.OneLine(e.rec.Paper) + ": the screen was dark",
+		wasAccepted:        "accepted",
+		cameHere:           "on the board of " + m.Station,
+		wasShown:           "shown on " + m.Station,
+		wasSeen:            seen,
+		onPaper:            "on paper at " + m.Paper + ": the screen was dark",
 		wentOut:            "came out elsewhere: the screen was dark",
-		string(ItemDone):   item + " done at " + station,
-		string(ItemUndone): item + " not done at " + station,
-		string(AckVoid):    "VOID acknowledged at " + station,
-		string(AckAlarm):   "allergy acknowledged at " + station,
-		string(Bump):       "bumped at " + station,
-		string(Undo):       "undone at " + station,
-		string(Recall):     "recalled at " + station,
+		string(ItemDone):   m.Item + " done at " + m.Station,
+		string(ItemUndone): m.Item + " not done at " + m.Station,
+		string(AckVoid):    "VOID acknowledged at " + m.Station,
+		string(AckAlarm):   "allergy acknowledged at " + m.Station,
+		string(Bump):       "bumped at " + m.Station,
+		string(Undo):       "undone at " + m.Station,
+		string(Recall):     "recalled at " + m.Station,
 		wasReplaced:        "replaced by a changed ticket",
-	}[m.E], m.E) // a newer version may have stored another
-}
-
-// seenFor says for how long a card was on the visible page, up to its last change.
-func (e *entry) seenFor() string {
-	d := time.Duration(e.rec.SeenFor) * time.Millisecond
-	if d < time.Second {
-		return ""
-	}
-	return ", visible for " + d.Round(time.Second).String()
+		wasSentOut:         "sent out",
+		cameBack:           "back at the pass",
+		wasTicked:          m.Station + " ticked at the pass",
+	}[m.What], m.What) // a newer version may have stored another
 }
 
 // lineText is an item as people say it: "2 Fish".

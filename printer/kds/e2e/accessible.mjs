@@ -28,7 +28,7 @@ async function accessible(server, browser, pass, colorScheme) {
   const variants = [{ quantity: "3", modifiers: ["no onions"] }];
   const pie = { name: "Pie", quantity: "2", orders: 1, later: true };
   server.counts = [{ name: "Burger", quantity: "12", orders: 9, variants }, pie];
-  server.events = [{ at: 1, clock: "19:30", text: "accepted" }];
+  server.events = [{ at: 1, clock: "19:30", what: "accepted" }];
   for (const [width, height] of [...SCREENS, [390, 844]]) {
     const page = await open(browser, server, "hot-line", { viewport: { width, height }, colorScheme });
     const check = async (what) => {

@@ -183,8 +183,8 @@ export async function ticketsThatCanBeSeenArePostedWithEveryPageTurn(server, bro
 export async function detailsAndTheTimelineOpenByTouchAndByKeyboard(server, browser) {
   server.orders = [order(1), order(2)];
   server.events = [
-    { at: 1, clock: "19:30", text: "accepted" },
-    { at: 2, clock: "19:31", text: "first seen on hot-line" },
+    { at: 1, clock: "19:30", what: "accepted" },
+    { at: 2, clock: "19:31", what: "seen", station: "hot-line", visible: 9 },
   ];
   const page = await open(browser, server, "hot-line", { hasTouch: true });
   const read = async () => {

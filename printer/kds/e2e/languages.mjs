@@ -48,6 +48,8 @@ export async function theTextsOfAScreenAreInItsLanguageAndLegible(server, browse
     order(51, ["魚"], { state: "elsewhere", off: 2, off_at: Date.now(), ticket: { paper: "9" } }),
   ];
   server.counts = [{ name: "魚", quantity: "2", orders: 1 }, { name: "肉", quantity: "2", orders: 2, later: true }];
+  const happened = ["accepted", "put", "seen", "paper", "item_done", "ack_void", "bump", "recall", "ticked"];
+  server.events = happened.map((what) => ({ at: 1, clock: "19:30", what, station: "7", item: "1 魚", paper: "9" }));
   await inAll(server, browser, async (page, check, at) => {
     for (const key of ["d", "a", "s", "h", "c", "Shift+R"]) {
       if (key === "d") await page.keyboard.press("1");

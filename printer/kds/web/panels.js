@@ -128,8 +128,10 @@ function details(content, app) {
   request(app.connection.base + "/timeline?order=" + encodeURIComponent(o.key), {}, 4000)
     .then((got) => (got.ok ? got.json() : Promise.reject(got.status)))
     .then((events) => {
-      for (const e of events)
-        list.append(el("li", null, el("b", { text: e.clock }), " ", el("span", { dir: "auto", text: e.text })));
+      for (const { clock, what, station, item, paper, visible } of events) {
+        const text = word("did_" + what, { station, item, at: paper, s: visible || 0 });
+        list.append(el("li", null, el("b", { text: clock }), " ", el("span", { dir: "auto", text })));
+      }
     })
     .catch(() => list.append(el("li", { text: word("no_answer") })));
 }
