@@ -89,7 +89,7 @@ func (s *Screen) Join(id string) (leave func()) {
 func put(t *testing.T, b *board.Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
-		if err := b.Put(context.Background(), d); err != nil {
+		if err := b.Add(context.Background(), d); err != nil {
 			t.Fatal(err)
 		}
 	}

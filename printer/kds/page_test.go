@@ -30,7 +30,7 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 					Lines: []ticket.Line{{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s},
 						{Depth: 1, Quantity: s, Name: s}},
 				}
-				if err := w.screens["hot-line"].Board().Put(t.Context(),
+				if err := w.screens["hot-line"].Board().Add(t.Context(),
 					ticket.Delivery{Job: uint64(i + 1), Ticket: tk, For: s, Down: s}); err != nil {
 					t.Fatal(err)
 				}

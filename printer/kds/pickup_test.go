@@ -90,7 +90,7 @@ func withPass(t *testing.T, f func(w *testServer, pass *board.Pass)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		hot := w.screens["hot-line"].Board()
-		of := board.PassOptions{Station: "pass", KV: queuetest.NewStore(), Of: []*board.Board{hot}}
+		of := board.PassOptions{Station: "pass", KV: queuetest.NewStore(), Boards: []*board.Board{hot}}
 		pass, err := board.OpenPass(of)
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func withPass(t *testing.T, f func(w *testServer, pass *board.Pass)) {
 // take puts an order on the hot line.
 func (w *testServer) take(number, kind, table, customer string, job uint64) {
 	w.t.Helper()
-	err := w.screens["hot-line"].Board().Put(w.t.Context(), ticket.Delivery{Job: job, Ticket: ticket.Ticket{
+	err := w.screens["hot-line"].Board().Add(w.t.Context(), ticket.Delivery{Job: job, Ticket: ticket.Ticket{
 		Request: "r" + number + customer, Number: number, Type: kind, Table: table, Customer: customer,
 		Received: time.Now(), Lines: []ticket.Line{{Quantity: "1", Name: "Burger"}},
 	}})

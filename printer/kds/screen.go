@@ -124,13 +124,13 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 		return "", fmt.Errorf("begin: %w", err)
 	}
 	started := time.Now()
-	// Before Put: a page may confirm the card as soon as it is stored.
+	// Before Add: a page may confirm the card as soon as it is stored.
 	confirmed, done := s.awaitConfirmation(d.Job)
 	defer done()
-	// A crash before Put has stored the card: the ticket is in doubt without a card, and the next
+	// A crash before Add has stored the card: the ticket is in doubt without a card, and the next
 	// attempt adds it. A crash after it, or after a page has confirmed it: the next attempt finds
 	// the card and waits for a page again.
-	if err := s.o.Board.Put(ctx, d); err != nil {
+	if err := s.o.Board.Add(ctx, d); err != nil {
 		return "", ticket.Untouched(err) // pages are told only of cards that are stored
 	}
 	if err := s.waitConfirmed(ctx, d.Job, confirmed); err != nil {

@@ -89,7 +89,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// shown records how long a ticket took from Put to a page's confirmation.
+// shown records how long a ticket took from Add to a page's confirmation.
 func (m *Metrics) shown(after time.Duration) {
 	if m != nil {
 		m.shownSeconds.Observe(after.Seconds())

@@ -79,7 +79,7 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 			}
 		}
 		for job := range uint64(3) {
-			if err := b.Put(t.Context(), delivery(job+1)); err != nil {
+			if err := b.Add(t.Context(), delivery(job+1)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -114,7 +114,7 @@ func TestAPassSeesForNoCook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		hot := w.screens["hot-line"].Board()
-		options := board.PassOptions{Station: "pass", KV: queuetest.NewStore(), Of: []*board.Board{hot}}
+		options := board.PassOptions{Station: "pass", KV: queuetest.NewStore(), Boards: []*board.Board{hot}}
 		pass, err := board.OpenPass(options)
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestAPassSeesForNoCook(t *testing.T) {
 		s := kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
 		w.server.Set(append(w.displays, kds.Display{Screen: s, Zone: utc}))
 		w.put("hot-line", 1)
-		if err := own.Put(t.Context(), delivery(1)); err != nil {
+		if err := own.Add(t.Context(), delivery(1)); err != nil {
 			t.Fatal(err)
 		}
 		c := w.client("127.0.0.1")

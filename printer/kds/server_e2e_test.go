@@ -141,7 +141,7 @@ func (k *e2eServer) open(log *slog.Logger) error {
 	}
 	pass, err := board.OpenPass(board.PassOptions{
 		Station: "pass", KV: k.queue.KV("pass pass"),
-		Of: []*board.Board{boards["hot-line"], boards["cold"]}, Logger: log,
+		Boards: []*board.Board{boards["hot-line"], boards["cold"]}, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func (k *e2eServer) put(r *http.Request) (any, error) {
 		if asked.Print {
 			proof, err = s.Print(r.Context(), d, func(context.Context) error { return nil })
 		} else {
-			err = s.Board().Put(r.Context(), d)
+			err = s.Board().Add(r.Context(), d)
 		}
 		if err != nil {
 			return nil, errors.New(strings.TrimSpace(err.Error()))

@@ -100,7 +100,7 @@ func (w *testServer) serve() {
 func (w *testServer) put(station string, jobs ...uint64) {
 	w.t.Helper()
 	for _, job := range jobs {
-		if err := w.screens[station].Board().Put(w.t.Context(), delivery(job)); err != nil {
+		if err := w.screens[station].Board().Add(w.t.Context(), delivery(job)); err != nil {
 			w.t.Fatal(err)
 		}
 	}

@@ -165,7 +165,7 @@ func TestAPageOnASlowNetworkGetsAWholeBoard(t *testing.T) {
 		w := newTestServer(t)
 		long := delivery(1)
 		long.Ticket.Lines[0].Name = strings.Repeat("long name ", 50_000)
-		if err := w.screens["hot-line"].Board().Put(t.Context(), long); err != nil {
+		if err := w.screens["hot-line"].Board().Add(t.Context(), long); err != nil {
 			t.Fatal(err)
 		}
 		c, err := w.network.DialFrom(t.Context(), "127.0.0.1")

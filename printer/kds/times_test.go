@@ -21,7 +21,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: queuetest.NewStore(),
-			Of: []*board.Board{w.screens["hot-line"].Board(), w.screens["cold"].Board()}})
+			Boards: []*board.Board{w.screens["hot-line"].Board(), w.screens["cold"].Board()}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 		d := delivery(1)
 		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "2", Name: "Fries\x1b"},
 			ticket.Line{Depth: 1, Quantity: "1", Name: "no salt"}, ticket.Line{Quantity: "1", Name: "Fish", Void: true})
-		if err := hot.Board().Put(t.Context(), d); err != nil {
+		if err := hot.Board().Add(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		w.listen(c, "hot-line", testPage, "")
@@ -64,7 +64,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 			if d.Ticket.Kind, d.Ticket.Void = k, k == ticket.Order && job == 4; job < 2 {
 				continue
 			}
-			if err := hot.Board().Put(t.Context(), d); err != nil {
+			if err := hot.Board().Add(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -102,7 +102,7 @@ func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
 		w := newTestServer(t)
 		d := delivery(1)
 		d.Ticket.Promised = time.Now().Add(time.Hour).Format(time.RFC3339)
-		if err := w.screens["cold"].Board().Put(t.Context(), d); err != nil {
+		if err := w.screens["cold"].Board().Add(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"0", "1"} {
@@ -113,7 +113,7 @@ func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
 		}
 		held := delivery(2) // nobody knows when it was to be begun
 		held.Ticket.Lines[0].Hold = true
-		if err := w.screens["cold"].Board().Put(t.Context(), held); err != nil {
+		if err := w.screens["cold"].Board().Add(t.Context(), held); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)

@@ -71,7 +71,8 @@ func TestAPassTellsWhatIsReadyThereAndNothingOfWhatIsSentOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue.Queue, _ *Teller, r *receiver, log *strings.Builder) {
 		r.stop()
 		var err error
-		r.pass, err = board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"), Of: []*board.Board{r.hot}})
+		boards := []*board.Board{r.hot}
+		r.pass, err = board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"), Boards: boards})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestAMarkIsForgottenAfterTwoDays(t *testing.T) {
 func (r *receiver) show(t *testing.T, job uint64, dish string) {
 	t.Helper()
 	dish, void := strings.CutPrefix(dish, "VOID ")
-	err := r.hot.Put(t.Context(), ticket.Delivery{Job: job, Ticket: ticket.Ticket{
+	err := r.hot.Add(t.Context(), ticket.Delivery{Job: job, Ticket: ticket.Ticket{
 		Venue: "v", Request: fmt.Sprint("r", job), Number: "7", Received: time.Now(),
 		Lines: []ticket.Line{{Quantity: "1", Name: dish, Void: void}},
 	}})

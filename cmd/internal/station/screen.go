@@ -315,7 +315,7 @@ func (d *screens) openPass(c config.Screen) (*screen, error) {
 		if err != nil {
 			return nil, err
 		}
-		of.Of = append(of.Of, shown)
+		of.Boards = append(of.Boards, shown)
 	}
 
 	pass, err := board.OpenPass(of)

@@ -113,13 +113,13 @@ func (b *Board) SetLook(l Look) {
 	b.publish()
 }
 
-// Put adds a ticket to the board. When it returns nil, the card is on stable storage. A job that the board
+// Add adds a ticket to the board. When it returns nil, the card is on stable storage. A job that the board
 // knows already, open or bumped, stays as it is: the queue has delivered it again, which must neither
 // duplicate nor mark the card.
 //
 // A crash before the storage's Put returned: the queue still has the ticket and delivers it again. A crash
 // after it: the same, and the card is already here.
-func (b *Board) Put(ctx context.Context, d ticket.Delivery) error {
+func (b *Board) Add(ctx context.Context, d ticket.Delivery) error {
 	b.write.Lock()
 	defer b.write.Unlock()
 	was := b.get(d.Job)

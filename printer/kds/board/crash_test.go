@@ -47,7 +47,7 @@ func TestPagesAreNotToldWhatIsNotStored(t *testing.T) {
 	put(t, b, order(1, "Burger"))
 	changed, at := b.Changed(), b.At()
 	s.Inject(queuetest.Failed)
-	if err := b.Put(t.Context(), order(2, "Soup")); !errors.Is(err, queuetest.ErrStorage) {
+	if err := b.Add(t.Context(), order(2, "Soup")); !errors.Is(err, queuetest.ErrStorage) {
 		t.Errorf("put: %v", err)
 	}
 	if _, err := b.Do(t.Context(), press(b, Bump, 1, 0)); !errors.Is(err, queuetest.ErrStorage) {
@@ -162,7 +162,7 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	}
 	for _, d := range []ticket.Delivery{order(1, "Burger", "Chips"), voidOrder(2, "Soup"), order(3, "Cake"),
 		order(4, "Tea"), of18(5, "2 Fish"), of18(6, "1 Pie"), void18(7, "1 Fish")} {
-		step(func() error { return b.Put(ctx, d) })
+		step(func() error { return b.Add(ctx, d) })
 		given = append(given, d.Job)
 		step(func() error { return b.MarkShown(ctx, d.Job) })
 	}

@@ -39,7 +39,7 @@ func open(t testingT, s kv.Store, change ...func(*BoardOptions)) *Board {
 func put(t testingT, b *Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
-		if err := b.Put(context.Background(), d); err != nil {
+		if err := b.Add(context.Background(), d); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -147,7 +147,7 @@ func TestAChangedTicketReplacesItAlsoIfTheWriteInBetweenFails(t *testing.T) {
 		b := open(t, s)
 		put(t, b, of18(1, "1 Fish"))
 		s.InjectAt(2, fault) // the first one stores the changed ticket
-		if err := b.Put(t.Context(), changed18(1, 2, "1 Pie")); err == nil {
+		if err := b.Add(t.Context(), changed18(1, 2, "1 Pie")); err == nil {
 			t.Error("no error")
 		}
 		s.Inject(queuetest.None)

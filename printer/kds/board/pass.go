@@ -18,11 +18,11 @@ import (
 // sent out, and which parts were ticked. So it cannot disagree with them for longer than one change. The
 // price is that a board must keep a bumped card while the pass needs it: needs says so.
 
-// PassOptions configure a pass. Station, KV and Of are required. The boards must be open before the pass is.
+// PassOptions configure a pass. Station, KV and Boards are required. The boards must be open before the pass is.
 type PassOptions struct {
 	Station  string
 	KV       kv.Store // for this pass alone
-	Of       []*Board
+	Boards   []*Board
 	Siblings Siblings                    // nil: only the boards are known
 	Title    func(station string) string // of a station, for people; nil: its name
 	Logger   *slog.Logger                // nil: silent
@@ -80,7 +80,7 @@ func OpenPass(o PassOptions) (*Pass, error) {
 	if err := x.load(); err != nil {
 		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
 	}
-	for _, b := range o.Of {
+	for _, b := range o.Boards {
 		b.mu.Lock()
 		b.passes = append(slices.Clip(b.passes), x)
 		b.mu.Unlock()
@@ -137,7 +137,7 @@ func (x *Pass) index() {
 func (x *Pass) Close() {
 	x.stop()
 	<-x.done
-	for _, b := range x.o.Of {
+	for _, b := range x.o.Boards {
 		b.mu.Lock()
 		b.passes = slices.DeleteFunc(slices.Clone(b.passes), func(other *Pass) bool { return other == x })
 		b.mu.Unlock()
@@ -173,7 +173,7 @@ func (x *Pass) refresh() {
 // and test tickets are left out: a station shows them, the pass need not. write is held.
 func (x *Pass) publish() {
 	var members []member
-	for _, b := range x.o.Of {
+	for _, b := range x.o.Boards {
 		b.mu.RLock()
 		for _, e := range b.cards {
 			old := e.rec.State != Open && time.Since(time.UnixMilli(e.rec.DepartedAt)) >= maxKeptFor

@@ -217,7 +217,7 @@ func (x *Pass) Timeline(key string) []Moment {
 	if o == nil {
 		return nil
 	}
-	entries, zone := o.entries(x.o.Of...), ""
+	entries, zone := o.entries(x.o.Boards...), ""
 	for _, e := range entries {
 		zone = e.t.Zone
 	}

@@ -49,7 +49,7 @@ func (p *passHarness) start(t testingT) {
 		return b
 	}
 	p.hot, p.cold = of("hot"), of("cold")
-	o := PassOptions{Station: "pass", KV: p.stores["sent"], Of: []*Board{p.hot, p.cold}}
+	o := PassOptions{Station: "pass", KV: p.stores["sent"], Boards: []*Board{p.hot, p.cold}}
 	if p.siblings != nil {
 		o.Siblings = p.ask
 	}

@@ -22,20 +22,20 @@ type dish struct {
 	id, quantity, name string
 	void               bool
 	unnamed            bool // it names no dish, so it voids none: a modifier alone, or an item without a name
-	made               bool // nobody waits for it
+	finished           bool // nobody waits for it
 	gone               bool // a dish was voided, or a void has voided a dish
 	isNamed            bool // of a void: a dish has its id, so its name means no other
 }
 
-// newPartTicket reads the dishes of a ticket. made says that nobody waits for any of them.
-func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, made bool) *partTicket {
+// newPartTicket reads the dishes of a ticket. finished says that nobody waits for any of them.
+func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, finished bool) *partTicket {
 	p := &partTicket{station: station, job: job, t: t}
 	isVoid := false // the line above, to which modifiers belong
 	for i := range items {
 		it := &items[i]
 		if it.Depth == 0 || it.Void && !isVoid {
 			p.dishes = append(p.dishes, &dish{of: p, id: it.id, quantity: it.Quantity, name: it.Name, void: it.Void,
-				made: made || it.Done, unnamed: it.Depth > 0 || it.Name == noName})
+				finished: finished || it.Done, unnamed: it.Depth > 0 || it.Name == noName})
 		}
 		isVoid = it.Void
 	}
@@ -49,20 +49,20 @@ const maxNetted = 1000
 // voids stay. Dishes that nobody waits for are first, then the oldest: if a void meant another one, the order is ready
 // too late, not too early. A tick does not count, or the void would move to what was just ticked.
 func netVoids(tickets []*partTicket) {
-	var voids, made, awaited []*dish
+	var voids, finished, awaited []*dish
 	for _, p := range tickets {
 		for _, d := range p.dishes {
 			switch {
 			case d.void:
 				voids = append(voids, d)
-			case d.made:
-				made = append(made, d)
+			case d.finished:
+				finished = append(finished, d)
 			default:
 				awaited = append(awaited, d)
 			}
 		}
 	}
-	dishes := append(made, awaited...)
+	dishes := append(finished, awaited...)
 	if len(voids)+len(dishes) > maxNetted {
 		return
 	}
@@ -146,14 +146,15 @@ func (g *group) hasWanted(o *Order) bool {
 	})
 }
 
-// count says how many dishes of a ticket are wanted, how many of these are still to be made, and how many were voided.
+// count says how many dishes of a ticket are wanted, how many of these are still to be made, and how many were
+// voided.
 func (p *partTicket) count() (wanted, left, voided int) {
 	for _, d := range p.dishes {
 		switch {
 		case d.void:
 		case d.gone:
 			voided++
-		case d.made:
+		case d.finished:
 			wanted++
 		default:
 			wanted++
