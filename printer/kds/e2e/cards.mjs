@@ -28,8 +28,6 @@ export async function whatTheEdgeSaysIsLegibleAndNoNumberIsCut(server, browser) 
       const inBar = await theEdgeIsLegible(page, at);
       assert(inBar.some((t) => t.text.includes("#ORDER-2026-000001234")), "the whole number" + at);
       await page.screenshot({ path: join(shots, "edge-" + width + "-" + size + ".png") });
-      if (size === "auto")
-        equal(await violations(page), [], "what axe finds" + at);
       await page.context().close();
       server.orders.pop();
     }

@@ -231,7 +231,7 @@ export class Board {
         for (const item of node.querySelectorAll("[data-fire]"))
           item.classList.toggle("later", isLater(Number(item.dataset.fire)));
         const hint = node.querySelector(".hint");
-        if (hint) setText(hint, keys.hint(i));
+        if (hint) setText(hint, keys.hints[i] || "");
         const wait = node.querySelector(".act.unready");
         if (wait) setText(wait, word(this.unready.key === key ? "press_again" : "not_ready"));
       }

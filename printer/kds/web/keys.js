@@ -44,11 +44,6 @@ export class Keys {
     return hints;
   }
 
-  // hint is the key of the n-th card of a page.
-  hint(n) {
-    return this.hints[n] || "";
-  }
-
   actionOf(e) {
     const name = e.key === " " || e.key === "Spacebar" ? "space" : e.key.toLowerCase();
     const mods = (e.ctrlKey ? "ctrl+" : "") + (e.altKey ? "alt+" : "");
@@ -61,14 +56,9 @@ export class Keys {
 }
 
 function normalKey(key) {
-  const mods = { ctrl: false, alt: false, shift: false };
-  for (;;) {
-    const m = /^(ctrl|alt|shift)\+(.+)$/i.exec(key);
-    if (!m) break;
-    mods[m[1].toLowerCase()] = true;
-    key = m[2];
-  }
-  return (mods.ctrl ? "ctrl+" : "") + (mods.alt ? "alt+" : "") + (mods.shift ? "shift+" : "") + key.toLowerCase();
+  const parts = key.toLowerCase().split(/\+(?=.)/); // the key + has a plus sign itself
+  const mods = ["ctrl", "alt", "shift"].filter((m) => parts.slice(0, -1).includes(m));
+  return [...mods, parts.pop()].join("+");
 }
 
 // runAction does what a key asks for. It returns false to leave the key to the browser.
@@ -136,5 +126,5 @@ function ackSelected(app) {
 
 function recallLast(app) {
   const last = app.store.recall(now())[0];
-  return last ? app.recall(last) : app.bar.say(word("no_recall"));
+  return last ? app.send("recall", last) : app.bar.say(word("no_recall"));
 }

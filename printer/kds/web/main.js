@@ -318,10 +318,6 @@ class App {
       this.bar.offerUndo(name, result.order.undo_until, () => this.send("undo", result.order));
   }
 
-  recall(order) {
-    return this.send("recall", order);
-  }
-
   // print prints the open tickets of an order on paper.
   async print(order) {
     if (!this.setup.print || !order) return;

@@ -97,10 +97,6 @@ export class Panels {
     }
     all[Math.max(0, Math.min(all.length - 1, all.indexOf(document.activeElement) + to))].focus();
   }
-
-  is(name) {
-    return this.open && this.open.name === name;
-  }
 }
 
 const FACTS = [
@@ -145,7 +141,7 @@ function recall(content, app) {
   list.forEach((o, i) => {
     const b = el(
       "button",
-      { type: "button", class: "row", data: { recall: o.key }, on: { click: () => app.recall(o) } },
+      { type: "button", class: "row", data: { recall: o.key }, on: { click: () => app.send("recall", o) } },
       ...whatIs(o),
       el("span", { class: "when", text: wentWhere(o) }),
     );
@@ -176,11 +172,11 @@ function whatIs(o) {
   ];
 }
 
-async function allDay(content, app, panels) {
+async function allDay(content, app) {
   try {
     await fillAllDay(content, app);
   } catch (e) {
-    if (panels.is("allday")) removeChildren(content).append(el("p", { text: word("no_answer") }));
+    removeChildren(content).append(el("p", { text: word("no_answer") })); // it may be closed
   }
 }
 
