@@ -174,7 +174,7 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 		return receipt, fmt.Errorf("venue %s is not listed under venues", one.Venue)
 	}
 
-	r.heard.Store(relayed.venue.ID, time.Now())
+	r.lastRequests.Store(relayed.venue.ID, time.Now())
 	receipt, err = r.take(context.WithoutCancel(ctx), relayed)
 	if why, isRefusal := errors.AsType[*refusal](err); isRefusal {
 		return receipt, r.refuseRelayed(relayed, why)

@@ -200,7 +200,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
 		expressionFailures: factory.NewCounter(prometheus.CounterOpts{
-			Name: "ticketrail_receiver_rule_failures_total",
+			Name: "ticketrail_receiver_expression_failures_total",
 			Help: "Routing expressions that failed on an item; they counted as no match.",
 		}),
 	}

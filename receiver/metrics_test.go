@@ -69,7 +69,7 @@ func TestARouteThatFailsIsCountedForEachItemAndLoggedOnce(t *testing.T) {
 	for i := range 2 {
 		b.do(post(fmt.Appendf(nil, `{"records":[{"id":"%d","items":[{"name":"Pie"},{"name":"Ale"}]}]}`, i)))
 	}
-	b.count(t, "ticketrail_receiver_rule_failures_total", 4)
+	b.count(t, "ticketrail_receiver_expression_failures_total", 4)
 	if log := b.log.String(); strings.Count(log, "its route did not match") != 1 || strings.Contains(log, "Pie") {
 		t.Errorf("log:\n%s", log)
 	}

@@ -60,8 +60,8 @@ type Options struct {
 	// answer was sent, concurrently, and may keep the body. Nil: refused requests are not kept.
 	Reject func(Reject)
 
-	// Heard is when venues were heard of before the start, by id: see [Receiver.Heard].
-	Heard map[string]time.Time
+	// LastRequests has the times of the venues before the start, by id: see [Receiver.LastRequest].
+	LastRequests map[string]time.Time
 
 	// Shapes keeps which fields the stored requests have. Nil: they are not kept.
 	Shapes *Shapes
@@ -107,7 +107,7 @@ type Receiver struct {
 	small, large  *semaphore.Weighted // of bodies that are parsed, planned and stored, see maxParsed
 	limiter       *logLimiter
 	strangers     *rate.Limiter // of log lines about callers that name none of our venues
-	heard         sync.Map      // when each venue was last heard of: [time.Time] by id
+	lastRequests  sync.Map      // of each venue: [time.Time] by id
 }
 
 // New checks o and makes a [Receiver].
@@ -128,8 +128,8 @@ func New(o Options) (*Receiver, error) {
 		strangers: rate.NewLimiter(rate.Every(6*time.Second), 10),
 	}
 
-	for venue, at := range o.Heard {
-		receiver.heard.Store(venue, at)
+	for venue, at := range o.LastRequests {
+		receiver.lastRequests.Store(venue, at)
 	}
 	if err := receiver.SetPolicy(o.Policy); err != nil {
 		return nil, err
@@ -137,10 +137,10 @@ func New(o Options) (*Receiver, error) {
 	return receiver, nil
 }
 
-// Heard is when the last request of an allowed venue and device came, whatever its body was: it tells whether the
+// LastRequest is when the last request of an allowed venue and device came, whatever its body was: it tells whether the
 // service still reaches the box. Zero: never.
-func (r *Receiver) Heard(venue string) time.Time {
-	at, _ := r.heard.Load(venue)
+func (r *Receiver) LastRequest(venue string) time.Time {
+	at, _ := r.lastRequests.Load(venue)
 	last, _ := at.(time.Time)
 	return last
 }

@@ -18,15 +18,15 @@ import (
 
 func TestARelayedRequestIsTheSameRequestAsOneThatIsPosted(t *testing.T) {
 	before := time.Now()
-	b := newTestbed(t, func(o *Options, _ *Policy) { o.Heard = map[string]time.Time{"x": before} })
+	b := newTestbed(t, func(o *Options, _ *Policy) { o.LastRequests = map[string]time.Time{"x": before} })
 	if receipt, err := b.Relay(t.Context(), relayed(burger)); err != nil || receipt.Duplicate || receipt.Jobs != 1 {
 		t.Fatalf("%+v, %v", receipt, err)
 	}
-	relayedAt := b.Heard(venueID)
-	b.heard.Delete(venueID)
+	relayedAt := b.LastRequest(venueID)
+	b.lastRequests.Delete(venueID)
 	b.do(post([]byte(burger)))
-	if relayedAt.Before(before) || b.Heard(venueID).Before(before) || !b.Heard("x").Equal(before) {
-		t.Errorf("heard at %v and %v", relayedAt, b.Heard(venueID))
+	if relayedAt.Before(before) || b.LastRequest(venueID).Before(before) || !b.LastRequest("x").Equal(before) {
+		t.Errorf("heard at %v and %v", relayedAt, b.LastRequest(venueID))
 	}
 	other := strings.Replace(burger, "Cheeseburger", "Steak", 1)
 	if receipt, err := b.Relay(t.Context(), relayed(other)); err != nil || !receipt.Conflict {

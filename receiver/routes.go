@@ -144,9 +144,9 @@ func (p *compiledPolicy) checkSecret(c echo.Context, x *exchange) error {
 	return nil
 }
 
-// recordArrival has the time of a request for [Receiver.Heard].
+// recordArrival has the time of a request for [Receiver.LastRequest].
 func (r *Receiver) recordArrival(_ echo.Context, x *exchange) error {
-	r.heard.Store(x.venue.ID, time.Now())
+	r.lastRequests.Store(x.venue.ID, time.Now())
 	return nil
 }
 

@@ -66,7 +66,7 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 		if s.Waiting > 0 {
 			oldest = finding.Age(o.At.Sub(s.Oldest))
 		}
-		rows.row(relay.Ago(o.At, s.Heard), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastFetch),
+		rows.row(relay.Ago(o.At, s.LastSeen), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastFetch),
 			relay.Ago(o.At, s.LastRequest), s.Name)
 	}
 

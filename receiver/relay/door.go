@@ -62,7 +62,7 @@ type Door struct {
 	mu     sync.Mutex          // guards the fields below
 	tokens map[string]string   // the venues, by the hashes of their tokens
 	rooms  map[string]*room    // of the venues whose boxes have asked
-	boxes  map[string]heardBox // by their venues
+	boxes  map[string]knownBox // by their venues
 	closed bool
 }
 
@@ -84,13 +84,13 @@ func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
 	}
 
 	door := &Door{stream: s, o: o, wrong: newStrangers(o.Registerer), rooms: map[string]*room{},
-		boxes: map[string]heardBox{}}
+		boxes: map[string]knownBox{}}
 	if door.seal, err = cipher.NewGCMWithRandomNonce(block); err != nil {
 		return nil, err
 	}
 
 	for subject, handle := range map[string]nats.MsgHandler{
-		subjects + ".>": door.stored, heardSubject + ".*": door.hear, heardSubject: door.tell,
+		subjects + ".>": door.stored, boxesSubject + ".*": door.noteReport, boxesSubject: door.tell,
 	} {
 		if _, err := s.nc.Subscribe(subject, handle); err != nil {
 			return nil, fmt.Errorf("listen to %s: %w", subject, err)

@@ -105,12 +105,12 @@ func TestTheRelaysAndTheBoxKnowHowFarItIsBehind(t *testing.T) {
 		accept(t, s, request(venue, fmt.Sprint(i), "soup"))
 	}
 	d := openDoor(t, s)
-	got := siteOf(t, s, d.Heard(), venue, 3)
-	if got.Oldest.IsZero() || !got.LastRequest.After(got.Oldest) || !got.Heard.IsZero() ||
+	got := siteOf(t, s, d.Boxes(), venue, 3)
+	if got.Oldest.IsZero() || !got.LastRequest.After(got.Oldest) || !got.LastSeen.IsZero() ||
 		!got.LastFetch.IsZero() {
 		t.Errorf("before the box: %+v", got)
 	}
-	if got := siteOf(t, s, d.Heard(), quiet, 0); got != (Site{ID: quiet}) {
+	if got := siteOf(t, s, d.Boxes(), quiet, 0); got != (Site{ID: quiet}) {
 		t.Errorf("a venue without requests: %+v", got)
 	}
 	b := newBox()
@@ -128,7 +128,7 @@ func TestTheRelaysAndTheBoxKnowHowFarItIsBehind(t *testing.T) {
 	if st.Behind != 2 || st.Since.IsZero() || st.Oldest <= 0 || st.Err != nil || !st.Down.IsZero() {
 		t.Errorf("in the middle: %+v", st)
 	}
-	if now := siteOf(t, s, d.Heard(), venue, 2); !now.Oldest.After(got.Oldest) ||
+	if now := siteOf(t, s, d.Boxes(), venue, 2); !now.Oldest.After(got.Oldest) ||
 		!now.Oldest.Before(now.LastRequest) || now.LastFetch.IsZero() {
 		t.Errorf("in the middle: %+v, before: %+v", now, got)
 	}
@@ -139,11 +139,11 @@ func TestTheRelaysAndTheBoxKnowHowFarItIsBehind(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/4)
 		defer cancel()
 		accept(t, s, request(venue, time.Now().String(), "soup")) // for which the box comes back
-		got := siteOf(t, s, other.Heard(), venue, 0)
-		heard, relays, err := s.Heard(ctx)
+		got := siteOf(t, s, other.Boxes(), venue, 0)
+		boxes, relays, err := s.Boxes(ctx)
 		st := src.Status()
-		return err == nil && relays == 2 && heard[venue].Report == got.Report && st.Behind == 0 && st.Since.IsZero() &&
-			st.Oldest == 0 && !st.Taken.IsZero() && !st.Reported.IsZero() && !got.Heard.IsZero() &&
+		return err == nil && relays == 2 && boxes[venue].Report == got.Report && st.Behind == 0 && st.Since.IsZero() &&
+			st.Oldest == 0 && !st.Taken.IsZero() && !st.Reported.IsZero() && !got.LastSeen.IsZero() &&
 			got.Report == (source.Report{Version: "1.2.3", Waiting: 4})
 	})
 }
@@ -280,10 +280,10 @@ func (r *relay) waits(venue string) int {
 }
 
 // siteOf waits until the servers say that n requests of a venue wait, and is what they say of it then.
-func siteOf(t *testing.T, s *Stream, heard map[string]Heard, venue string, n uint64) (found Site) {
+func siteOf(t *testing.T, s *Stream, boxes map[string]BoxState, venue string, n uint64) (found Site) {
 	t.Helper()
 	patiently(t, func() error {
-		sites, err := s.Sites(t.Context(), heard)
+		sites, err := s.Sites(t.Context(), boxes)
 		for _, one := range sites {
 			if one.ID == venue && one.Waiting == n {
 				found = one

@@ -92,7 +92,7 @@ func TestOfTwoBoxesWithOneTokenEachRequestIsWithOne(t *testing.T) {
 		accept(t, s, request(venue, time.Now().String(), "soup"))
 		all.Lock()
 		defer all.Unlock()
-		return len(took) > n && d.Heard()[venue].TwoBoxes && other.Heard()[venue].TwoBoxes
+		return len(took) > n && d.Boxes()[venue].TwoBoxes && other.Boxes()[venue].TwoBoxes
 	})
 	for id, times := range took { // on a slow machine a request is handed out again, which the queue of a box knows
 		if times > 1 && time.Since(start) < AckWait {
@@ -112,7 +112,7 @@ func TestAnotherProcessOfTheSameBoxIsNoSecondBox(t *testing.T) {
 		b.wait(t, 1)
 		stop()
 	}
-	if d.Heard()[venue].TwoBoxes {
+	if d.Boxes()[venue].TwoBoxes {
 		t.Error("a box that was started three times is taken for two")
 	}
 }

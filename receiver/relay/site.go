@@ -14,10 +14,10 @@ import (
 )
 
 // A Site is the state of a venue and its box. A time is zero if there was no such event: since the relays were started
-// (Heard), since the servers were (LastFetch), or within the retention (LastRequest); Oldest, if none waits.
+// (LastSeen), since the servers were (LastFetch), or within the retention (LastRequest); Oldest, if none waits.
 type Site struct {
 	ID          string        `json:"id"`                    // of the venue
-	Heard       time.Time     `json:"heard,omitzero"`        // when a relay last heard of its box
+	LastSeen    time.Time     `json:"last_seen,omitzero"`    // when a relay last had a report of its box
 	Report      source.Report `json:"report"`                // of its box, then
 	TwoBoxes    bool          `json:"-"`                     // two boxes with its token ask in turn
 	Waiting     uint64        `json:"waiting"`               // requests that its box has not taken
@@ -29,7 +29,7 @@ type Site struct {
 
 // Sites lists the venues that have a consumer, those of a configuration file included, with the reports of
 // their boxes. The other times are by the servers' clocks. After an error, it has those that could be read.
-func (s *Stream) Sites(ctx context.Context, heard map[string]Heard) ([]Site, error) {
+func (s *Stream) Sites(ctx context.Context, boxes map[string]BoxState) ([]Site, error) {
 	names, err := s.consumerNames(ctx)
 	if err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (s *Stream) Sites(ctx context.Context, heard map[string]Heard) ([]Site, err
 			case one != nil:
 				err = one
 			default:
-				if box, ok := heard[name]; ok {
-					site.Heard, site.Report, site.TwoBoxes = now.Add(-box.Ago), box.Report, box.TwoBoxes
+				if box, ok := boxes[name]; ok {
+					site.LastSeen, site.Report, site.TwoBoxes = now.Add(-box.Ago), box.Report, box.TwoBoxes
 				}
 				sites = append(sites, site)
 			}

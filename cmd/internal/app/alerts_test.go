@@ -142,7 +142,7 @@ var alertCauses = map[string][]string{
 	"TicketrailOrdersNotStored": {`ticketrail_receiver_requests_total{code="503",reason="too_slow"} 0+2x120 240x120`},
 
 	"TicketrailTicketStuck":    {`ticketrail_queue_oldest_job_age_seconds{station="s"} 200x120 9x120`},
-	"TicketrailPrintsAtBackup": {`ticketrail_station_stood_in_for{station="s"} 1x120 0x120`},
+	"TicketrailPrintsAtBackup": {`ticketrail_station_uses_backup{station="s"} 1x120 0x120`},
 	"TicketrailTicketsUnseen":  {`ticketrail_display_unseen_tickets{station="s"} 2x120 0x120`},
 	"TicketrailDiskSlow": {`ticketrail_queue_commit_seconds_bucket{le="0.5"} 0x240`,
 		`ticketrail_queue_commit_seconds_bucket{le="1"} 0+9x120 1080x120`,

@@ -180,7 +180,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	for _, w := range slices.Concat(conf.Warnings, first.stations.Warnings) {
 		a.log.Warn("configuration warning", "warning", w)
 	}
-	heard, err := heardBefore(ctx, a.queue)
+	lastRequests, err := lastRequestsBefore(ctx, a.queue)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	// Its only ways into the rest of the daemon are the queue, which stores a request, and rejects, which
 	// keeps the refused ones.
 	if a.receiver, err = receiver.New(receiver.Options{
-		Intake: a.queue, Policy: first.policy, Classify: classify, Reject: a.rejects.Keep, Heard: heard,
+		Intake: a.queue, Policy: first.policy, Classify: classify, Reject: a.rejects.Keep, LastRequests: lastRequests,
 		Shapes: a.shapes, Logger: a.log, Registerer: a.registry,
 	}); err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 
 	a.source = &relaySource{queue: a.queue, receiver: a.receiver, rejects: a.rejects, all: a.findings,
 		log: a.log, end: func() {}}
-	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.Heard, a.clock()}
+	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.LastRequest, a.clock()}
 	a.registry.MustRegister(a.source, a.venues)
 	a.outcomes = outcomes.New(outcomes.Options{
 		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),

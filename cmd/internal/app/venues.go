@@ -13,21 +13,21 @@ import (
 	"ticketrail/queue"
 )
 
-// venues says when each venue's service was last heard of, and whether the venue is open now. Silence is
+// venues says when the last request of each venue came, and whether the venue is open now. Silence is
 // the one failure that nothing on the box causes, and it is one only while somebody orders.
 type venues struct {
-	config func() *config.Config
-	zone   func(config.Venue) *time.Location
-	heard  func(venue string) time.Time
-	clock  queue.Clock
+	config      func() *config.Config
+	zone        func(config.Venue) *time.Location
+	lastRequest func(venue string) time.Time
+	clock       queue.Clock
 }
 
 // newestTickets is how many tickets are read at the start: some hundred orders.
 const newestTickets = 1000
 
-// heardBefore is when venues were heard of before the start, by the newest tickets: a restart at 18:00 must not look
+// lastRequestsBefore has the times of the venues before the start, by the newest tickets: a restart at 18:00 must not look
 // like a service that has never called.
-func heardBefore(ctx context.Context, q *queue.Queue) (map[string]time.Time, error) {
+func lastRequestsBefore(ctx context.Context, q *queue.Queue) (map[string]time.Time, error) {
 	jobs, err := q.Jobs(ctx, queue.Filter{Limit: newestTickets})
 	last := map[string]time.Time{}
 	for _, j := range jobs {
@@ -61,19 +61,19 @@ func (v venues) Collect(ch chan<- prometheus.Metric) {
 	ch <- daemon.Gauge(descClock, daemon.Truth(v.clock.Synchronized()))
 	ch <- daemon.Gauge(descLastRequest, daemon.UnixSeconds(v.newest()))
 	for _, one := range conf.Venues {
-		ch <- daemon.Gauge(descVenueLastRequest, daemon.UnixSeconds(v.heard(one.ID)), one.Name)
+		ch <- daemon.Gauge(descVenueLastRequest, daemon.UnixSeconds(v.lastRequest(one.ID)), one.Name)
 		if zone := v.zone(one); zone != nil && len(one.Hours) > 0 {
 			ch <- daemon.Gauge(descOpen, daemon.Truth(one.OpenAt(time.Now().In(zone))), one.Name)
 		}
 	}
 }
 
-// newest is when some venue of the configuration was last heard of; zero: never. A request that was refused for its
+// newest is when the last request of any configured venue came; zero: never. A request that was refused for its
 // content counts: the service reaches the box.
 func (v venues) newest() (at time.Time) {
 	for _, one := range v.config().Venues {
-		if heard := v.heard(one.ID); heard.After(at) {
-			at = heard
+		if last := v.lastRequest(one.ID); last.After(at) {
+			at = last
 		}
 	}
 	return at
@@ -90,10 +90,10 @@ func (v venues) open(now time.Time) bool {
 // silentFor is the same time as in the alert TicketrailNothingReceived.
 const silentFor = time.Hour
 
-// silent are the venues of which nothing was heard, although they have been open for all that time.
+// silent are the venues of which no request came, although they have been open for all that time.
 func (v venues) silent(now time.Time) (out []finding.SilentVenue) {
 	for _, one := range v.config().Venues {
-		zone, last := v.zone(one), v.heard(one.ID)
+		zone, last := v.zone(one), v.lastRequest(one.ID)
 		open := zone != nil && now.Sub(last) >= silentFor
 		for ago := time.Duration(0); open && ago <= silentFor; ago += time.Minute {
 			open = one.OpenAt(now.Add(-ago).In(zone))

@@ -41,14 +41,14 @@ const (
 )
 
 // look asks the servers, and is an error if not all of it could be read.
-func look(ctx context.Context, s *store.Stream, o store.Options, venues []config.Venue, heard map[string]store.Heard) (
+func look(ctx context.Context, s *store.Stream, o store.Options, venues []config.Venue, boxes map[string]store.BoxState) (
 	Overview, error,
 ) {
 	state, err := s.State(ctx, o)
 	if err != nil {
 		return Overview{}, err
 	}
-	sites, err := s.Sites(ctx, heard)
+	sites, err := s.Sites(ctx, boxes)
 	return overview(time.Now(), venues, state, sites), err
 }
 
@@ -76,7 +76,7 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 		}
 	}
 
-	slices.SortStableFunc(o.Sites, func(a, b Site) int { return a.Heard.Compare(b.Heard) })
+	slices.SortStableFunc(o.Sites, func(a, b Site) int { return a.LastSeen.Compare(b.LastSeen) })
 
 	for _, s := range o.Sites {
 		o.findSite(s)
@@ -88,7 +88,7 @@ func overview(now time.Time, venues []config.Venue, state store.State, sites []s
 }
 
 func siteOf(now time.Time, v config.Venue, s store.Site, configured bool) Site {
-	out := Site{Site: s, Name: v.Name, Online: now.Sub(s.Heard) < onlineFor, Configured: configured}
+	out := Site{Site: s, Name: v.Name, Online: now.Sub(s.LastSeen) < onlineFor, Configured: configured}
 	if zone, err := time.LoadLocation(v.Timezone); err == nil && v.Timezone != "" && len(v.Hours) > 0 {
 		open := v.OpenAt(now.In(zone))
 		out.Open = &open
@@ -107,13 +107,13 @@ func (o *Overview) venue(id, what string, level finding.Level, text, do string) 
 }
 
 func (o *Overview) findSite(s Site) {
-	away, waits := o.At.Sub(s.Heard), ""
+	away, waits := o.At.Sub(s.LastSeen), ""
 	if s.Waiting > 0 {
 		waits = fmt.Sprintf("; %d requests wait, the oldest for %s", s.Waiting, finding.Age(o.At.Sub(s.Oldest)))
 	}
 
 	silent := "was not heard of for " + finding.Age(away)
-	if s.Heard.IsZero() {
+	if s.LastSeen.IsZero() {
 		silent = "was never heard of"
 	}
 

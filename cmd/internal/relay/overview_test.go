@@ -30,7 +30,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 	site := func(heard time.Duration, waiting uint64, oldest time.Duration) store.Site {
 		s := store.Site{ID: grill, Waiting: waiting}
 		if heard >= 0 {
-			s.Heard = at.Add(-heard)
+			s.LastSeen = at.Add(-heard)
 		}
 		if waiting > 0 {
 			s.Oldest = at.Add(-oldest)
@@ -98,7 +98,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 
 func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 	venues := []config.Venue{{ID: "a", Name: "now"}, {ID: "b", Name: "never"}, {ID: "c", Name: "yesterday"}}
-	sites := []store.Site{{ID: "a", Heard: at}, {ID: "b"}, {ID: "c", Heard: at.Add(-24 * time.Hour)}}
+	sites := []store.Site{{ID: "a", LastSeen: at}, {ID: "b"}, {ID: "c", LastSeen: at.Add(-24 * time.Hour)}}
 	names := ""
 	for _, s := range overview(at, venues, store.State{}, sites).Sites {
 		names += s.Name + " "

@@ -220,7 +220,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 			run("door", s.door.Run)
 			run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream) })
 			run("watch", func(ctx context.Context) error {
-				return s.watch.run(ctx, s.stream, s.door.Heard, s.log)
+				return s.watch.run(ctx, s.stream, s.door.Boxes, s.log)
 			})
 			return nil
 		case <-time.After(statusEvery):

@@ -22,8 +22,8 @@ const (
 	statusWithin = 2500 * time.Millisecond
 	// nodeWithin is for the connection to one node.
 	nodeWithin = time.Second
-	// heardWithin is how long the relays have for their reports: all that run answer at once.
-	heardWithin = 500 * time.Millisecond
+	// boxesWithin is how long the relays have for their reports: all that run answer at once.
+	boxesWithin = 500 * time.Millisecond
 )
 
 // Status asks the servers and the relays how everything is, and says which of it could not be read. It changes nothing.
@@ -90,11 +90,11 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 		return o, err
 	}
 
-	limited, cancel := context.WithTimeout(ctx, heardWithin)
+	limited, cancel := context.WithTimeout(ctx, boxesWithin)
 	defer cancel()
-	heard, relays, heardErr := stream.Heard(limited)
+	boxes, relays, boxesErr := stream.Boxes(limited)
 	bucket, bucketErr := stream.Venues(ctx)
-	sites, sitesErr := stream.Sites(ctx, heard)
+	sites, sitesErr := stream.Sites(ctx, boxes)
 
 	o = overview(time.Now(), allVenues(conf, bucket), state, sites)
 
@@ -102,7 +102,7 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 		o.find("relays/none", finding.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",
 			"systemctl status ticketrail-relay on each")
 	}
-	return o, errors.Join(heardErr, bucketErr, sitesErr)
+	return o, errors.Join(boxesErr, bucketErr, sitesErr)
 }
 
 // connected waits for a connection.

@@ -35,11 +35,11 @@ type watch struct {
 }
 
 // run asks until ctx ends.
-func (w *watch) run(ctx context.Context, s *store.Stream, heard func() map[string]store.Heard, log *slog.Logger) error {
+func (w *watch) run(ctx context.Context, s *store.Stream, boxes func() map[string]store.BoxState, log *slog.Logger) error {
 	last := ""
 	for {
 		attempt, cancel := context.WithTimeout(ctx, lookEvery)
-		overview, err := look(attempt, s, w.options, w.venues(), heard())
+		overview, err := look(attempt, s, w.options, w.venues(), boxes())
 		cancel()
 
 		switch {
@@ -112,7 +112,7 @@ var (
 		"When the servers last said how the venues and the stream are; 0: not since the start.", nil, nil)
 	descOnline = prometheus.NewDesc("ticketrail_relay_site_online",
 		"Whether the venue's box was heard of within 75 seconds (1) or not (0).", []string{"venue"}, nil)
-	descHeard = prometheus.NewDesc("ticketrail_relay_site_heard_timestamp_seconds",
+	descLastSeen = prometheus.NewDesc("ticketrail_relay_site_last_seen_timestamp_seconds",
 		"When the venue's box was last heard of; 0: never.", []string{"venue"}, nil)
 	descWaiting = prometheus.NewDesc("ticketrail_relay_site_waiting",
 		"Print requests that the venue's box has not fetched.", []string{"venue"}, nil)
@@ -134,7 +134,7 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (*watch) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descReady, descLooked, descOnline, descHeard, descWaiting, descOldest,
+	for _, d := range []*prometheus.Desc{descReady, descLooked, descOnline, descLastSeen, descWaiting, descOldest,
 		descLastRequest, descOpen, descMessages, descBytes, descMaxBytes, descReplica} {
 		ch <- d
 	}
@@ -165,7 +165,7 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 		seen[s.Name] = true
 
 		gauge(descOnline, daemon.Truth(s.Online), s.Name)
-		gauge(descHeard, daemon.UnixSeconds(s.Heard), s.Name)
+		gauge(descLastSeen, daemon.UnixSeconds(s.LastSeen), s.Name)
 		gauge(descWaiting, float64(s.Waiting), s.Name)
 		gauge(descLastRequest, daemon.UnixSeconds(s.LastRequest), s.Name)
 		age := 0.0

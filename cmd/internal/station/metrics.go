@@ -16,7 +16,7 @@ type collector struct{ s *Set }
 var (
 	stationHeld = prometheus.NewDesc("ticketrail_station_held",
 		"Whether the operator holds the station's queue (1) or it runs (0).", []string{"station"}, nil)
-	stationUsesBackup = prometheus.NewDesc("ticketrail_station_stood_in_for",
+	stationUsesBackup = prometheus.NewDesc("ticketrail_station_uses_backup",
 		"Whether a backup prints the station's tickets now (1) or the station itself (0).", []string{"station"}, nil)
 	stationCondition = prometheus.NewDesc("ticketrail_station_condition",
 		"Whether the station's printer or display reports this condition, or was seen to be in it (1), or not (0).",

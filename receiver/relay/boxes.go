@@ -11,9 +11,9 @@ import (
 	"ticketrail/receiver/source"
 )
 
-// heardSubject is the subject on which relays report boxes to each other, and are asked for all of them. Nothing of it
+// boxesSubject is the subject on which relays report boxes to each other, and are asked for all of them. Nothing of it
 // is stored: a thousand idle boxes must not cost the servers' disks a write.
-const heardSubject = "ticketrail.boxes"
+const boxesSubject = "ticketrail.boxes"
 
 const (
 	// maxReport is many times the size of a source.Box.
@@ -23,14 +23,14 @@ const (
 	twoBoxesFor = 10 * time.Minute
 )
 
-// A Heard is the knowledge of a relay about the box of a venue.
-type Heard struct {
+// A BoxState is the knowledge of a relay about the box of a venue.
+type BoxState struct {
 	Ago      time.Duration `json:"ago"` // since it was last heard
 	Report   source.Report `json:"report"`
 	TwoBoxes bool          `json:"two_boxes,omitempty"`
 }
 
-type heardBox struct {
+type knownBox struct {
 	source.Box
 	at     time.Time
 	before string    // the id of the process before
@@ -40,18 +40,18 @@ type heardBox struct {
 // report tells all relays, this one included, of a box.
 func (d *Door) report(venue string, box source.Box) {
 	if data, err := json.Marshal(box); err == nil {
-		_ = d.stream.nc.Publish(heardSubject+"."+venue, data)
+		_ = d.stream.nc.Publish(boxesSubject+"."+venue, data)
 	}
 }
 
-// hear notes the report of a relay. A process that is heard again after another one has not been started anew: they are
+// noteReport notes the report of a relay. A process that is heard again after another one has not been started anew: they are
 // two boxes.
-func (d *Door) hear(m *nats.Msg) {
+func (d *Door) noteReport(m *nats.Msg) {
 	var box source.Box
 	if json.Unmarshal(m.Data, &box) != nil {
 		return
 	}
-	venue := strings.TrimPrefix(m.Subject, heardSubject+".")
+	venue := strings.TrimPrefix(m.Subject, boxesSubject+".")
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,27 +67,27 @@ func (d *Door) hear(m *nats.Msg) {
 	d.boxes[venue] = b
 }
 
-// Heard has the known boxes, by their venues.
-func (d *Door) Heard() map[string]Heard {
+// Boxes has the known boxes, by their venues.
+func (d *Door) Boxes() map[string]BoxState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	all := map[string]Heard{}
+	all := map[string]BoxState{}
 	for venue, b := range d.boxes {
-		all[venue] = Heard{time.Since(b.at), b.Report, time.Since(b.two) < twoBoxesFor}
+		all[venue] = BoxState{time.Since(b.at), b.Report, time.Since(b.two) < twoBoxesFor}
 	}
 	return all
 }
 
 // tell answers a question for the known boxes.
 func (d *Door) tell(m *nats.Msg) {
-	if data, err := json.Marshal(d.Heard()); err == nil {
+	if data, err := json.Marshal(d.Boxes()); err == nil {
 		_ = m.Respond(data)
 	}
 }
 
-// Heard asks all relays for the boxes that they know, until ctx ends, and says how many have answered.
-func (s *Stream) Heard(ctx context.Context) (all map[string]Heard, relays int, err error) {
+// Boxes asks all relays for the boxes that they know, until ctx ends, and says how many have answered.
+func (s *Stream) Boxes(ctx context.Context) (all map[string]BoxState, relays int, err error) {
 	inbox := s.nc.NewInbox()
 	answers, err := s.nc.SubscribeSync(inbox)
 	if err != nil {
@@ -95,18 +95,18 @@ func (s *Stream) Heard(ctx context.Context) (all map[string]Heard, relays int, e
 	}
 	defer func() { _ = answers.Unsubscribe() }()
 
-	if err := s.nc.PublishRequest(heardSubject, inbox, nil); err != nil {
+	if err := s.nc.PublishRequest(boxesSubject, inbox, nil); err != nil {
 		return nil, 0, err
 	}
 
-	all = map[string]Heard{}
+	all = map[string]BoxState{}
 	for {
 		msg, err := answers.NextMsgWithContext(ctx)
 		if err != nil {
 			return all, relays, nil // there is no other end
 		}
 
-		var one map[string]Heard
+		var one map[string]BoxState
 		if json.Unmarshal(msg.Data, &one) != nil {
 			continue // nobody listens
 		}
