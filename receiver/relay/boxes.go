@@ -44,8 +44,8 @@ func (d *Door) report(venue string, box source.Box) {
 	}
 }
 
-// noteReport notes the report of a relay. A process that is heard again after another one has not been started anew: they are
-// two boxes.
+// noteReport notes the report of a relay. A process that is heard again after another one has not been started anew:
+// they are two boxes.
 func (d *Door) noteReport(m *nats.Msg) {
 	var box source.Box
 	if json.Unmarshal(m.Data, &box) != nil {

@@ -25,8 +25,8 @@ type venues struct {
 // newestTickets is how many tickets are read at the start: some hundred orders.
 const newestTickets = 1000
 
-// lastRequestsBefore has the times of the venues before the start, by the newest tickets: a restart at 18:00 must not look
-// like a service that has never called.
+// lastRequestsBefore has the times of the venues before the start, by the newest tickets: a restart at 18:00 must not
+// look like a service that has never called.
 func lastRequestsBefore(ctx context.Context, q *queue.Queue) (map[string]time.Time, error) {
 	jobs, err := q.Jobs(ctx, queue.Filter{Limit: newestTickets})
 	last := map[string]time.Time{}

@@ -41,7 +41,8 @@ const (
 )
 
 // look asks the servers, and is an error if not all of it could be read.
-func look(ctx context.Context, s *store.Stream, o store.Options, venues []config.Venue, boxes map[string]store.BoxState) (
+func look(ctx context.Context, s *store.Stream, o store.Options, venues []config.Venue,
+	boxes map[string]store.BoxState) (
 	Overview, error,
 ) {
 	state, err := s.State(ctx, o)

@@ -35,7 +35,8 @@ type watch struct {
 }
 
 // run asks until ctx ends.
-func (w *watch) run(ctx context.Context, s *store.Stream, boxes func() map[string]store.BoxState, log *slog.Logger) error {
+func (w *watch) run(ctx context.Context, s *store.Stream, boxes func() map[string]store.BoxState,
+	log *slog.Logger) error {
 	last := ""
 	for {
 		attempt, cancel := context.WithTimeout(ctx, lookEvery)
