@@ -6,12 +6,13 @@ import { button, say, send, upper } from "./manage_act.js";
 
 let found = []; // printers that answered a search
 
-// change sends a change. What was typed stays if it is refused, unless the file is another one by now.
+// change sends a change. The text that was typed stays if it is refused, unless the file is another one by now. The
+// lists are renewed before it says so: they would take away the text that is typed next.
 async function change(kind, body, done) {
   const { why, answer } = await send("/settings/" + kind, body);
   const notes = why ? [] : answer.notes;
-  say(why ? upper(why) : [done, ...notes.map(upper)].join(" "), why || notes.length);
   if (!why || why.includes("look again")) await read();
+  say(why ? upper(why) : [done, ...notes.map(upper)].join(" "), why || notes.length);
 }
 
 const field = (label, input) => el("label", {}, el("span", { text: label }), input);
@@ -109,9 +110,9 @@ async function find(b) {
   const { why, answer } = await send("/settings/found", {});
   b.disabled = false;
   if (!why) found = answer || [];
+  await read();
   const count = found.filter((f) => !f.program).length;
   say(why ? upper(why) : count + " found. Choose one at its station.", why);
-  await read();
 }
 
 const search = el("button", { type: "button", text: "Look for printers", on: { click: () => find(search) } });
