@@ -73,7 +73,6 @@ func (d *demo) waitForService(ctx context.Context, a *app.App) error {
 
 // send posts one order as the service does, and prints the answer and how long it took. An order that is not
 // accepted ends the demo: in here nothing may get lost.
-
 func (d *demo) send(ctx context.Context, s *sim.Sender, o sim.Order) error {
 	job := s.Send(ctx, o)
 	if ctx.Err() != nil {
@@ -254,7 +253,6 @@ func (d *demo) settle(ctx context.Context) error {
 // It uses the same counters as the alert on unbalanced books. After Ctrl-C tickets may still be
 // open, such as those for a printer without paper; they are counted on the right.
 func (d *demo) books() bool {
-
 	var lines strings.Builder
 	open := 0
 	for _, s := range d.queue.Stations() {

@@ -113,7 +113,6 @@ func isASCII(r rune) bool { return r >= 0x20 && r < 0x7f }
 // findInPages returns the first page that has r, trying the current one first (an index, -1 for
 // none), because each change of page costs a command.
 func findInPages(pp []page, current int, r rune) (at int, b byte, ok bool) {
-
 	if current >= 0 {
 		if code, ok := pp[current].chars[r]; ok {
 			return current, code, true

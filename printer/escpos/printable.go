@@ -238,7 +238,7 @@ func (w *replacer) transliterate(word string) {
 var letters = strings.NewReplacer("ا", "a", "إ", "a", "ى", "a", "ة", "ah", "ء", "'", "ー", "-", "ৎ", "t",
 	"ൺ", "n", "ൻ", "n", "ർ", "r", "ൽ", "l", "ൾ", "l", "ൿ", "k", "\u0e4d\u0e32", "\u0e33", "\u0ecd\u0eb2", "\u0eb3")
 
-// decoded is r in ASCII; "" if nobody knows.
+// decoded is r in ASCII; "" if go-unidecode has none.
 func decoded(r rune) string {
 	text := unidecode.Unidecode(string(r))
 	if strings.ContainsAny(text, "?~") || !all(text, isASCII) { // an unknown letter

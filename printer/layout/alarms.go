@@ -221,11 +221,10 @@ func (c *composer) centred(s string, st Style) {
 }
 
 // fold returns the words of s in small letters of normal width without accents, each after a space.
-// Punctuation becomes a line feed, which no phrase contains: in "onion no, allergy" nobody says "no
+// Punctuation becomes a line feed, which no phrase contains: "onion no, allergy" does not say "no
 // allergy". Only a hyphen or an apostrophe after a letter separates words like a space, because
 // nut-free is "nut free", and so is the one in d'allergie.
 func fold(s string) string {
-
 	var b strings.Builder
 	inWord := false
 	for _, r := range norm.NFKD.String(cases.Fold().String(normalize(s))) {

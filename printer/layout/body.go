@@ -159,7 +159,7 @@ func (b *body) line(l *ticket.Line) {
 
 	indent, marker := b.indentOf(l)
 	// A REFIRE bar stands above an item and covers its modifiers. A ticket that is refired as a
-	// whole has a banner instead, and nobody makes a cancelled dish again.
+	// whole has a banner instead, and a cancelled dish is not made again.
 
 	if l.Refire && !b.t.Refire && !l.Void && (b.refireDepth < 0 || l.Depth <= b.refireDepth) {
 		b.refireDepth = l.Depth

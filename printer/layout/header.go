@@ -73,7 +73,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 	if shown.Refire && !shown.Void {
 		c.banner(refire)
 	}
-	if shown.Rush && !shown.Void { // nobody hurries to cancel
+	if shown.Rush && !shown.Void { // a void is not urgent
 		c.banner(rush)
 	}
 
@@ -325,7 +325,8 @@ func clockAndDate(t time.Time, zone string) (clock, date string) {
 	return ticket.Clock(t, zone), local.Format("Mon 2 Jan") // the year is of no use to a cook
 }
 
-// Wanted says when the order is wanted: Wanted 19:30, with the date if it is another day; empty if nobody has said.
+// Wanted says when the order is wanted: Wanted 19:30, with the date if it is another day; empty if the order does not
+// say.
 func Wanted(t *ticket.Ticket) string {
 	wanted := t.Promised
 

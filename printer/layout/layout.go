@@ -240,7 +240,6 @@ const (
 // would be set from left to right in the middle of a Hebrew note. Text without right-to-left
 // letters is FirstStrong, which spares the renderer the bidirectional algorithm.
 func directionOf(s string) Direction {
-
 	base, hasRTL := FirstStrong, false
 	for _, r := range s {
 		if r < utf8.RuneSelf && (r|0x20 < 'a' || r|0x20 > 'z') {

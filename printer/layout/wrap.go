@@ -195,7 +195,6 @@ func fittingPrefix(word string, room int) (n, width int) {
 }
 
 // fittingRunePrefix is fittingPrefix for a character too wide for a whole line.
-
 func fittingRunePrefix(s string, room int) (n, width int) {
 	for i, r := range s {
 		wide := displaywidth.Rune(r)
@@ -211,7 +210,6 @@ func fittingRunePrefix(s string, room int) (n, width int) {
 // breakInside returns how many bytes of word fit into room columns up to a place where the
 // word may be broken, and their width; 0 if there is no such place.
 func breakInside(word string, room int) (n, width int) {
-
 	before, wide := rune(0), 0
 	for i, r := range word {
 		if canBreakBetween(before, r) && wide+hyphenWidth(before) <= room {

@@ -160,21 +160,21 @@ func glyphOf(f font.Face, r rune) glyph {
 		return glyph{w: halfWidth}
 	}
 
-	g := glyph{w: min(rect.Dx(), 2*halfWidth)}
+	drawn := glyph{w: min(rect.Dx(), 2*halfWidth)}
 	for y := range fontRows {
-		for x := range g.w {
+		for x := range drawn.w {
 			if isInk(mask, at.X+x, at.Y+y+fontTop) {
-				g.rows[y] |= 0x8000 >> x
+				drawn.rows[y] |= 0x8000 >> x
 			}
 		}
 	}
-	return g
+	return drawn
 }
 
 // isInk reports whether the mask of a bitmap font is set; it has no grey.
 func isInk(m image.Image, x, y int) bool {
-	_, _, _, a := m.At(x, y).RGBA()
-	return a != 0
+	_, _, _, alpha := m.At(x, y).RGBA()
+	return alpha != 0
 }
 
 // glyphIn finds r in the face of the variant, or in another face if only that one has it.
@@ -249,10 +249,10 @@ func (g glyph) withMark(mark glyph) glyph {
 // box is drawn for a character that no font has. It is as high as a capital, so that it is
 // seen as a letter.
 func box(columns int) glyph {
-	w := min(columns, 2) * halfWidth
-	side, edge := uint16(0x8000|0x8000>>(w-2)), uint16(0xffff<<(16-w+1))
+	wide := min(columns, 2) * halfWidth
+	side, edge := uint16(0x8000|0x8000>>(wide-2)), uint16(0xffff<<(16-wide+1))
 
-	frame := glyph{w: w}
+	frame := glyph{w: wide}
 	for y := 2; y < fontBase; y++ {
 		frame.rows[y] = side
 	}
@@ -310,10 +310,10 @@ func (g glyph) resample(m Image, wide int) {
 
 			ink := 0
 			for gy := y0 / m.Height; gy*m.Height < y1; gy++ {
-				h := min(y1, (gy+1)*m.Height) - max(y0, gy*m.Height)
+				overlap := min(y1, (gy+1)*m.Height) - max(y0, gy*m.Height)
 				for gx := x0 / m.Width; gx*m.Width < x1; gx++ {
 					if g.black(gx, gy) {
-						ink += h * (min(x1, (gx+1)*m.Width) - max(x0, gx*m.Width))
+						ink += overlap * (min(x1, (gx+1)*m.Width) - max(x0, gx*m.Width))
 					}
 				}
 			}

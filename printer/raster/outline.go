@@ -109,7 +109,6 @@ func (o *outline) ink(r rune) (ok bool) {
 // stays loaded: the next ticket of this kitchen probably needs it again.
 func (o *outline) load() bool {
 	if o.face == nil && !o.broken {
-
 		loaded, err := loadFont(o.path)
 		if err != nil { // openFont could read its part of it
 			o.broken = true
@@ -214,41 +213,41 @@ type fitted struct {
 // is widened by up to a fifth. Readable at arm's length counts more than the shape the font's
 // designer wanted.
 func (s shape) fit(u unit, c cell, upem float32) fitted {
-	f := fitted{shape: s}
+	fits := fitted{shape: s}
 	width, height := float32(u.columns*c.w), float32(c.h)
 
 	// An em is two columns high, the proportion of the built-in font. A taller stack of marks is
 	// compressed rather than cut off, and so is its width.
-	f.sy = float32(c.em) / upem
-	f.sx = float32(2*c.w) / upem
-	if tall := (s.high - s.low) * f.sy; tall > height {
-		f.sy, f.sx = f.sy*height/tall, f.sx*height/tall
+	fits.sy = float32(c.em) / upem
+	fits.sx = float32(2*c.w) / upem
+	if tall := (s.high - s.low) * fits.sy; tall > height {
+		fits.sy, fits.sx = fits.sy*height/tall, fits.sx*height/tall
 	}
 
 	// Put the baseline where the built-in font has it, unless descenders would leave the line at
 	// the bottom or accents at the top.
-	f.dy = float32(c.ascent)
-	f.dy = min(f.dy, height+s.low*f.sy)
-	f.dy = max(f.dy, s.high*f.sy)
+	fits.dy = float32(c.ascent)
+	fits.dy = min(fits.dy, height+s.low*fits.sy)
+	fits.dy = max(fits.dy, s.high*fits.sy)
 
 	// The advance counts too, so that the space around the ink stays.
 	left, right := min(0, s.left), max(s.advance, s.right)
 	if wide := right - left; wide > 0 {
 		if u.run {
-			f.sx *= 1.2
+			fits.sx *= 1.2
 		}
-		f.sx = min(f.sx, width/wide)
+		fits.sx = min(fits.sx, width/wide)
 	}
 
-	f.dx = -left * f.sx
-	switch over := width - (right-left)*f.sx; {
+	fits.dx = -left * fits.sx
+	switch over := width - (right-left)*fits.sx; {
 	// Single characters are centred in their columns. Runs start at the side they are read from.
 	case !u.run:
-		f.dx += over / 2
+		fits.dx += over / 2
 	case u.rtl:
-		f.dx += over
+		fits.dx += over
 	}
-	return f
+	return fits
 }
 
 // inkThreshold is the coverage, of 255, from which a dot is printed. It is below one half, so that
@@ -264,7 +263,6 @@ func (f fitted) fill(m Image) {
 	rasterizer := vector.NewRasterizer(m.Width, m.Height)
 	rasterizer.DrawOp = draw.Src
 	for _, s := range f.segments {
-
 		var p [3][2]float32
 		for i, a := range s.ArgsSlice() {
 			p[i] = [2]float32{f.dx + a.X*f.sx, f.dy - a.Y*f.sy}

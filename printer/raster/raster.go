@@ -110,11 +110,11 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	column := 0
 	for _, s := range l.Spans {
 		wide, high := scaleFactor(s.Width), scaleFactor(s.Height)
-		n := layout.Width(s.Text)
+		wanted := layout.Width(s.Text)
 
 		// Text beyond the right edge is not drawn, so overlong text costs no time.
-		if room := columns - column; n > 0 && room > 0 {
-			text, outlines := d.span(s, min(n, (room+wide-1)/wide), cell, variant)
+		if room := columns - column; wanted > 0 && room > 0 {
+			text, outlines := d.span(s, min(wanted, (room+wide-1)/wide), cell, variant)
 			// Bold is applied before enlarging, so that its strokes grow with the letters.
 			if s.Bold {
 				bold := max(1, cell.w/12)
@@ -122,7 +122,7 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 				outlines.embolden(bold * wide)
 			}
 
-			x, y, width := column*cell.w, (tall-high)*cell.ascent, min(n*wide, room)*cell.w
+			x, y, width := column*cell.w, (tall-high)*cell.ascent, min(wanted*wide, room)*cell.w
 			img.stamp(text, x, y, wide, high)
 			img.stamp(outlines, x, y, 1, 1)
 			if s.Invert {
@@ -130,7 +130,7 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 			}
 		}
 
-		column += n * wide
+		column += wanted * wide
 	}
 	return img
 }

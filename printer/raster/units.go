@@ -36,7 +36,6 @@ const maxMarks = 8
 func characters(text string, columns int) []character {
 	var cc []character
 	for i, r := range text {
-
 		wide := layout.Width(text[i : i+runeLen(text[i:])])
 		if wide > columns {
 			break
@@ -116,7 +115,6 @@ type run struct {
 func (d *Drawer) runs(cc []character) []run {
 	var rr []run
 	for i, c := range cc {
-
 		next := run{character: c}
 		if c.font >= 0 {
 			next.script = language.LookupScript(c.base())

@@ -77,8 +77,8 @@ func (p *Printer) query(c *client, b []byte) {
 
 	switch {
 	case b[0] == gs && b[1] == 'r':
-		if p.o.Can&StatusQuery != 0 {
-			p.answerStatus(c, b[2])
+		if p.o.Can&StatusQuery != 0 && b[2]&^'0' == 1 {
+			p.answer(c, []byte{p.Conditions().paper()})
 		}
 	case b[0] == gs && b[1] == 'I':
 		if p.o.Can&Identify != 0 {
@@ -90,17 +90,6 @@ func (p *Printer) query(c *client, b []byte) {
 		}
 	case b[0] == gs && b[1] == 'a':
 		p.setASB(c, b[2])
-	}
-}
-
-// answerStatus is GS r n. The daemon asks for paper only; the others are answered because a till
-// may ask.
-func (p *Printer) answerStatus(c *client, n byte) {
-	switch n {
-	case 1, 49:
-		p.answer(c, []byte{p.Conditions().paper()})
-	case 2, 50, 4, 52: // drawer connector, ink
-		p.answer(c, []byte{0})
 	}
 }
 

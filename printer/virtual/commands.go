@@ -36,11 +36,13 @@ func lookup(lead, code byte) (command, bool) {
 // skip does nothing: the command changes nothing that is shown.
 func skip(*decoder, []byte) {}
 
-// skipped are commands that the daemon must not send and that change nothing in the output, by their number of
-// arguments: fonts, national character sets (which turn # into £), margins, settings of bar codes.
+// skipped are commands that the daemon must not send, by their number of arguments: fonts, national character sets
+// (which turn # into £), margins, positions, line spacing, underlines, obsolete cuts, settings of bar codes. They
+// change nothing in the output.
 var skipped = [...]string{
-	1: "\x1bM\x1bR\x1b \x1b{\x1bV\x1bU" + "\x1db\x1dh\x1dw\x1dH\x1df" + "\x1c!\x1c-\x1cW",
-	2: "\x1bc" + "\x1dL\x1dW\x1dP\x1d$\x1d\\\x1dz" + "\x1cS\x1cp",
+	0: "\x1b2\x1bi\x1bm",
+	1: "\x1bM\x1bR\x1b \x1b{\x1bV\x1bU\x1bG\x1b-\x1bJ\x1b3\x1be\x1bK" + "\x1db\x1dh\x1dw\x1dH\x1df" + "\x1c!\x1c-\x1cW",
+	2: "\x1bc\x1b$\x1b\\" + "\x1dL\x1dW\x1dP\x1d$\x1d\\\x1dz" + "\x1cS\x1cp",
 }
 
 var commands = map[string]command{
@@ -51,30 +53,16 @@ var commands = map[string]command{
 	"\x1bS": {0, false, func(d *decoder, _ []byte) { d.pageMode = false }},
 	"\x1b@": {0, true, func(d *decoder, _ []byte) { d.restart() }},
 	"\x1bt": {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
-	// Styles: ESC E and ESC G bold, ESC - underlined, ESC r ribbon colour, ESC ! several in one
-	// byte.
+	// Styles: ESC E bold, ESC r ribbon colour, ESC ! several in one byte.
 	"\x1bE": {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
-	"\x1bG": {1, false, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
-	"\x1b-": {1, false, func(d *decoder, a []byte) { d.style.Underline = a[0]&3 != 0 }},
 	"\x1br": {1, true, func(d *decoder, a []byte) { d.style.Red = a[0]&1 == 1 }},
 	"\x1b!": {1, true, (*decoder).printMode},
-	// Paper: ESC d lines, ESC J dots, ESC a alignment, ESC 2 and ESC 3 line spacing, ESC $ and ESC
-	// \ position. ESC e and ESC K feed backwards, which jams a roll.
-	"\x1bd":  {1, true, func(d *decoder, a []byte) { d.feedLines(int(a[0])) }},
-	"\x1bJ":  {1, false, func(d *decoder, a []byte) { d.feedLines((int(a[0]) + dotsPerLine/2) / dotsPerLine) }},
-	"\x1ba":  {1, true, func(d *decoder, a []byte) { d.align = a[0] & 3 }},
-	"\x1b2":  {0, false, func(d *decoder, _ []byte) { d.pitch = dotsPerLine }},
-	"\x1b3":  {1, false, func(d *decoder, a []byte) { d.pitch = int(a[0]) }},
-	"\x1b$":  {2, false, func(d *decoder, a []byte) { d.moveTo(word(a, 0) / d.cell()) }},
-	"\x1b\\": {2, false, func(d *decoder, a []byte) { d.moveTo(d.used + int(int16(word(a, 0)))/d.cell()) }},
-	"\x1be":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
-	"\x1bK":  {1, false, func(d *decoder, a []byte) { d.feedLines(0) }},
+	// Paper: ESC d lines, ESC a alignment.
+	"\x1bd": {1, true, func(d *decoder, a []byte) { d.feedLines(int(a[0])) }},
+	"\x1ba": {1, true, func(d *decoder, a []byte) { d.align = a[0] & 3 }},
 	// Sound: ESC p is the pulse that opens a cash drawer, ESC B the buzzer of other makers.
 	"\x1bp": {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }},
 	"\x1bB": {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }},
-	// Obsolete cuts; the daemon uses GS V.
-	"\x1bi": {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
-	"\x1bm": {0, false, func(d *decoder, _ []byte) { d.cut(0) }},
 	// Size, and white on black.
 	"\x1d!": {1, true, func(d *decoder, a []byte) {
 		d.style.Width, d.style.Height = int(a[0]>>4&7)+1, int(a[0]&7)+1

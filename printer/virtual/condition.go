@@ -165,10 +165,10 @@ func (p *Printer) change(now Condition) {
 	p.cond = now
 	p.notify()
 
-	a, b := was.asb(), now.asb()
+	before, after := was.asb(), now.asb()
 	for _, c := range p.connected {
-		if asbWants(c.asb, a, b) {
-			p.answer(c, b[:])
+		if asbWants(c.asb, before, after) {
+			p.answer(c, after[:])
 		}
 	}
 }

@@ -50,7 +50,6 @@ type decoder struct {
 type setting struct {
 	style Style
 	align byte
-	pitch int // line spacing in dots
 	page  codePage
 	kanji bool // two-byte characters are on
 	sjis  bool
@@ -59,12 +58,12 @@ type setting struct {
 }
 
 func newDecoder(p *Printer) *decoder {
-	d := &decoder{p: p, o: p.o, rom: romOf(p.o.TwoByte)}
-	if d.rom == nil && d.o.Kanji {
-		d.rom = romOf(profile.GB18030)
+	made := &decoder{p: p, o: p.o, rom: romOf(p.o.TwoByte)}
+	if made.rom == nil && made.o.Kanji {
+		made.rom = romOf(profile.GB18030)
 	}
-	d.reset()
-	return d
+	made.reset()
+	return made
 }
 
 // restart is ESC @ ("Initialize printer").
@@ -81,10 +80,9 @@ func (d *decoder) restart() {
 func (d *decoder) reset() {
 	if len(d.line) > 0 {
 		d.problem("ESC @ in the middle of a line")
-
 	}
 	d.line, d.used = nil, 0
-	d.setting = setting{style: Style{Width: 1, Height: 1}, pitch: dotsPerLine, kanji: d.o.Kanji}
+	d.setting = setting{style: Style{Width: 1, Height: 1}, kanji: d.o.Kanji}
 	d.page, _ = pageOf("CP437")
 	d.qr, d.store = QR{Module: 3, Level: '0'}, nil
 }
@@ -128,7 +126,7 @@ func (d *decoder) letter(b byte) {
 		return
 	}
 
-	r := d.page.letter(b)
+	r := d.page.table.DecodeByte(b)
 	// Code pages have undefined bytes, and a printer's choice for them differs from model to model.
 	if r == utf8.RuneError || r < 0x20 || r >= 0x7F && r < 0xA0 {
 		d.problem("byte %02X is no character in %s", b, d.page.name)
@@ -162,31 +160,12 @@ func (d *decoder) newline() {
 	}
 
 	d.t.Lines = append(d.t.Lines, d.line)
-	height := max(d.pitch, d.line.height())
+	height := max(dotsPerLine, d.line.height())
 	d.t.rows = append(d.t.rows, row{height, d.align})
 	d.line, d.used = nil, 0
 
 	d.printed++
 	d.moved += height
-}
-
-// moveTo moves to column n of the line, if that is to the right. The spaces are printed in normal
-// size, so that Text shows the columns as the paper does.
-func (d *decoder) moveTo(n int) {
-	style := d.style
-	d.style = Style{Width: 1, Height: 1}
-	for d.used < min(n, max(d.o.Columns, d.used)) {
-		d.printRune(' ', 1)
-	}
-	d.style = style
-}
-
-// cell is the width of a column in dots. Without the paper's width it is Font A's.
-func (d *decoder) cell() int {
-	if d.o.Dots > 0 && d.o.Columns > 0 {
-		return max(d.o.Dots/d.o.Columns, 1)
-	}
-	return letterHeight / 2
 }
 
 // feedLines is ESC d: it prints the current line and moves the paper by n lines in all.
@@ -267,13 +246,8 @@ func (d *decoder) do(b []byte) {
 		d.raster(b)
 	case b[0] == gs && b[1] == '(' && b[2] == 'L':
 		d.graphics(b[5:])
-	case b[0] == gs && b[1] == '8' && b[2] == 'L':
-		d.graphics(b[7:])
 	case b[0] == gs && b[1] == '(' && b[2] == 'k':
 		d.code(b[5:])
-	case b[0] == gs && b[1] == 'k':
-		d.problem("command % X must not be sent: a bar code", b[:3])
-		d.placeholder("▒▒ bar code", 2*dotsPerLine)
 	case b[0] == esc && b[1] == '(' && b[2] == 'A':
 		d.buzz(b)
 	default:
@@ -298,7 +272,7 @@ func (d *decoder) cutter(b []byte) {
 func (d *decoder) printMode(a []byte) {
 	mode := a[0]
 
-	d.style.Bold, d.style.Underline = mode&0x08 != 0, mode&0x80 != 0
+	d.style.Bold = mode&0x08 != 0
 	d.style.Width, d.style.Height = 1, 1
 
 	if mode&0x20 != 0 {
@@ -343,7 +317,6 @@ func (d *decoder) problem(format string, args ...any) {
 }
 
 // selectPage is ESC t ("Select character code table").
-
 func (d *decoder) selectPage(n byte) {
 	pages := d.o.CodePages
 	if pages == nil {

@@ -148,6 +148,13 @@ func (p *Printer) Interrupt(b string) {
 	}
 }
 
+// holds reports whether answers leave with the next bytes.
+func (p *Printer) holds() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.faults.holds
+}
+
 // arrive returns the rest of b that Lose leaves.
 func (p *Printer) arrive(b []byte) []byte {
 	p.mu.Lock()
@@ -189,15 +196,15 @@ type allowance struct {
 func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, error) {
 	for {
 		p.mu.Lock()
-		f, changed, room := p.faults, p.changed, p.bufferSpace()
+		active, changed, room := p.faults, p.changed, p.bufferSpace()
 		dead, reset, idle := p.off || p.unplugged || p.faults.frozen, c.resetAsked || c.stale, c.idle
 		p.mu.Unlock()
 
 		breakAt := never
-		if f.breaks != 0 {
-			breakAt = f.breakAt
+		if active.breaks != 0 {
+			breakAt = active.breakAt
 		}
-		if f.place.do != nil {
+		if active.place.do != nil {
 			room = min(room, 1)
 		}
 
@@ -220,9 +227,9 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 					f.breaks--
 				}
 			})
-			return allowance{orderly: f.orderly}, nil
-		case taken < f.stallAt:
-			return allowance{room: min(min(breakAt, f.stallAt)-taken, room)}, nil
+			return allowance{orderly: active.orderly}, nil
+		case taken < active.stallAt:
+			return allowance{room: min(min(breakAt, active.stallAt)-taken, room)}, nil
 		}
 
 		err := waitChange(ctx, c, changed)

@@ -53,7 +53,7 @@ func (d *decoder) raster(b []byte) {
 	d.image(Image{Width: wide * 8, Height: high, Bits: b[8:]})
 }
 
-// graphics is GS ( L or GS 8 L; b is its counted bytes.
+// graphics is GS ( L; b is its counted bytes.
 func (d *decoder) graphics(b []byte) {
 	if len(b) < 2 || b[0] != 48 {
 		d.problem("command GS ( L % X must not be sent", b[:min(len(b), 8)])
@@ -204,14 +204,9 @@ func (d *decoder) buzz(b []byte) {
 			d.problem("command % X must not be sent: it opens the cash drawer", b)
 			return
 		}
-	// ESC ( A: function 97 in its short and in its long form, and function 48 (EscPosUtils; Epson
-	// TM-U230 specification).
+	// ESC ( A, function 97 in its short form (EscPosUtils).
 	case bytes.HasPrefix(b, []byte("\x1b(A\x03\x00a")) && // pattern, times
 		b[6] >= 1 && b[6] <= 7 && b[7] >= 1 && b[7] <= 63:
-		times = int(b[7])
-	case bytes.HasPrefix(b, []byte("\x1b(A\x05\x00a")) && b[6] == 'd' && b[7] >= 1 && b[7] <= 63:
-		times = int(b[7])
-	case bytes.HasPrefix(b, []byte("\x1b(A\x04\x000")) && b[6] >= '0' && b[6] <= ':' && b[7] >= 1 && b[7] <= 63:
 		times = int(b[7])
 	default:
 		d.problem("command % X must not be sent: its numbers are out of range", b[:min(len(b), 10)])

@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/ianaindex"
@@ -11,7 +10,7 @@ import (
 // epsonPages are the numbers of ESC t on Epson's TM-T88V, which most other printers use too.
 // Source: escpos-printer-db, profile TM-T88V.
 var epsonPages = map[byte]string{
-	0: "CP437", 1: "Katakana", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252",
+	0: "CP437", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252",
 	17: "CP866", 18: "CP852", 19: "CP858", 34: "CP855", 36: "CP862", 39: "ISO8859-2", 40: "ISO8859-15",
 	45: "WPC1250", 46: "WPC1251", 47: "WPC1253", 48: "WPC1254", 49: "WPC1255", 50: "WPC1256", 51: "WPC1257",
 	52: "WPC1258",
@@ -19,8 +18,8 @@ var epsonPages = map[byte]string{
 
 // A codePage is a character table for the bytes from 80h on.
 type codePage struct {
-	name   string
-	letter func(b byte) rune // utf8.RuneError if the byte has no character
+	name  string
+	table *charmap.Charmap
 }
 
 // ianaNames converts the names in printer manuals to names of the IANA registry.
@@ -28,30 +27,7 @@ var ianaNames = strings.NewReplacer("CP858", "IBM00858", "CP", "IBM", "WPC", "wi
 
 // pageOf finds a page by its name.
 func pageOf(name string) (p codePage, ok bool) {
-	if name == "Katakana" {
-		return codePage{name, katakana}, true
-	}
 	encoding, _ := ianaindex.IANA.Encoding(ianaNames.Replace(name))
-
 	table, ok := encoding.(*charmap.Charmap)
-	if !ok {
-		return codePage{}, false
-	}
-	return codePage{name, table.DecodeByte}, true
-}
-
-// katakana is Epson's page 1: half-width katakana, with box drawing and signs around it.
-func katakana(b byte) rune {
-	const before, behind = "▁▂▃▄▅▆▇█▏▎▍▌▋▊▉┼┴┬┤├▔─│▕┌┐└┘╭╮╰╯", "═╞╪╡◢◣◥◤♠♥♦♣●○╱╲╳円年月日時分秒〒市区町村人▒"
-	switch {
-	case b < 0x80:
-		return rune(b)
-	case b < 0xA0:
-		return []rune(before)[b-0x80]
-	case b > 0xA0 && b < 0xE0:
-		return rune(b) - 0xA1 + 0xFF61
-	case b >= 0xE0 && b < 0xFE:
-		return []rune(behind)[b-0xE0]
-	}
-	return utf8.RuneError
+	return codePage{name, table}, ok
 }

@@ -69,7 +69,7 @@ func (t Ticket) Picture() *image.Paletted {
 	}
 	high = min(high, maxHeight)
 
-	p := &painter{
+	painting := &painter{
 		Paletted: image.NewPaletted(image.Rect(0, 0, dots+2*margin, high+2*margin+tearHeight), color.Palette{
 			color.White, color.Black, color.RGBA{0xC0, 0x10, 0x10, 0xFF}, color.RGBA{0xA0, 0xA0, 0xA0, 0xFF},
 		}),
@@ -78,12 +78,12 @@ func (t Ticket) Picture() *image.Paletted {
 
 	y := margin
 	for i := range t.rows {
-		t.paint(p, i, y)
+		t.paint(painting, i, y)
 		y += t.rows[i].pitch
 	}
 
-	p.edge(t.End)
-	return p.Paletted
+	painting.edge(t.End)
+	return painting.Paletted
 }
 
 // paint draws line i; y is its upper edge.
@@ -119,20 +119,20 @@ func (t Ticket) paint(p *painter, i, y int) {
 
 // width is how many columns of normal size the line takes.
 func (l Line) width() int {
-	n := 0
+	columns := 0
 	for _, s := range l {
-		n += displaywidth.String(s.Text) * max(s.Width, 1)
+		columns += displaywidth.String(s.Text) * max(s.Width, 1)
 	}
-	return n
+	return columns
 }
 
 // code encodes the QR code, or returns nil if its text is too long.
 func (q QR) code() *qr.Code {
-	c, err := qr.Encode(q.Text, qr.Level(min(max(q.Level, '0'), '3')-'0'))
+	encoded, err := qr.Encode(q.Text, qr.Level(min(max(q.Level, '0'), '3')-'0'))
 	if err != nil {
 		return nil
 	}
-	return c
+	return encoded
 }
 
 // A painter draws on a picture. Its x is 0 at the left edge of the printable area.
@@ -183,18 +183,15 @@ func (p *painter) span(s Span, x, base int) int {
 		ink = red
 	}
 
-	w, h := max(s.Width, 1), max(s.Height, 1)*letterHeight
+	w, high := max(s.Width, 1), max(s.Height, 1)*letterHeight
 	for _, r := range s.Text {
 		columns := displaywidth.Rune(r)
 		wide := p.cell * columns * w
 		if s.Invert {
-			p.box(x, base-h, wide, h, ink)
-			p.letter(r, columns, image.Rect(x, base-h, x+wide, base), white, s.Bold)
+			p.box(x, base-high, wide, high, ink)
+			p.letter(r, columns, image.Rect(x, base-high, x+wide, base), white, s.Bold)
 		} else {
-			p.letter(r, columns, image.Rect(x, base-h, x+wide, base), ink, s.Bold)
-		}
-		if s.Underline {
-			p.box(x, base, wide, 2, ink)
+			p.letter(r, columns, image.Rect(x, base-high, x+wide, base), ink, s.Bold)
 		}
 		x += wide
 	}
@@ -220,8 +217,8 @@ func (p *painter) letter(r rune, columns int, box image.Rectangle, ink uint8, bo
 		if x < box.Min.X || x >= box.Max.X {
 			return false
 		}
-		_, _, _, a := mask.At(from.X+(x-box.Min.X)*wide/box.Dx(), from.Y+(y-box.Min.Y)*high/box.Dy()).RGBA()
-		return a != 0
+		_, _, _, alpha := mask.At(from.X+(x-box.Min.X)*wide/box.Dx(), from.Y+(y-box.Min.Y)*high/box.Dy()).RGBA()
+		return alpha != 0
 	}
 
 	for y := box.Min.Y; y < box.Max.Y; y++ {

@@ -27,14 +27,14 @@ func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 	to, from := net.Pipe()
 	fromBack, toBack := net.Pipe()
 
-	w := &pipeState{left: make(chan struct{})}
-	served, err := p.admitted(ctx, &pipeLink{pipeState: w, r: from, w: toBack})
+	shared := &pipeState{left: make(chan struct{})}
+	served, err := p.admitted(ctx, &pipeLink{pipeState: shared, r: from, w: toBack})
 	if err != nil {
 		return nil, fmt.Errorf("connect %s: %w", p.o.Name, err)
 	}
 
 	go p.serve(context.WithoutCancel(ctx), served)
-	return &pipeConn{name: p.o.Name, wire: w, w: to, r: fromBack}, nil
+	return &pipeConn{name: p.o.Name, wire: shared, w: to, r: fromBack}, nil
 }
 
 // admitted waits until the printer accepts or refuses a client. While the power is off or the cable

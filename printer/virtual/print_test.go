@@ -224,7 +224,7 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 		p           profile.Profile
 	}{
 		{"styles", "\x1b@\x1c.\x1b!\x00Order 7   Table 12\n\x1bE\x01bold\x1bE\x00 " +
-			"\x1b!\x80under\x1b!\x00\n\x1dB\x01** VOID **\x1dB\x00\n" +
+			"\n\x1dB\x01** VOID **\x1dB\x00\n" +
 			"\x1d!\x112 Burger\n\x1d!\x01tall\x1d!\x10wide\x1d!\x00normal\n\x1d!\x331\x1d!\x00x\n" +
 			"\x1bt\x10\xc5g\xe9\xd1\x80j_\n" +
 			"\x1ba\x01middle\n\x1ba\x02right\n\x1ba\x00\x1bd\x02\x1dV\x42\x00", b80},

@@ -199,7 +199,6 @@ func (p *Printer) serve(ctx context.Context, c *client) {
 // lost. The kernel of a real board completes the connection before the printer looks at it, so a
 // client counts as connected from here on, served or not.
 func (p *Printer) addClient(l link) *client {
-
 	added := &client{link: l, p: p, stale: p.off}
 	added.setMute(p.off || p.unplugged)
 	p.clientCount++
@@ -242,7 +241,6 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 	buf := make([]byte, 4096)
 	taken := 0
 	for {
-
 		allowed, err := p.admit(ctx, c, taken)
 		if err != nil {
 			return Broken
@@ -329,13 +327,6 @@ func (p *Printer) answerHeld(c *client) {
 		c.unbuffered = nil
 		p.atReceipt(c, held)
 	}
-}
-
-// holds reports whether answers leave with the next bytes.
-func (p *Printer) holds() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.faults.holds
 }
 
 // countRead counts n received bytes. It returns false if they are lost, because the power is or was off.

@@ -77,16 +77,7 @@ func (d *decoder) endClient(e End) {
 // cuts reports whether b completes a cut command.
 func (d *decoder) cuts(b byte) bool {
 	waiting := len(d.pending)
-	switch {
-	case waiting == 0:
-		return false
-	case waiting == 1:
-		return d.pending[0] == esc && (b == 'i' || b == 'm')
-	case d.pending[0] != gs || d.pending[1] != 'V':
-		return false
-	default:
-		return waiting == 2 && b < 65 || waiting == 3
-	}
+	return waiting >= 2 && d.pending[0] == gs && d.pending[1] == 'V' && (waiting == 2 && b < 65 || waiting == 3)
 }
 
 // finishTicket emits the printed lines. An empty piece is no ticket: a connection for a status query prints

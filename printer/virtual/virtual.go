@@ -158,8 +158,8 @@ type Span struct {
 
 // Style is how a span is printed.
 type Style struct {
-	Bold, Underline, Invert, Red bool
-	Width, Height                int // multiples of the normal size
+	Bold, Invert, Red bool
+	Width, Height     int // multiples of the normal size
 }
 
 // End is the cause of a ticket's end.
