@@ -52,6 +52,7 @@ func (s *Server) serveTemplate(w http.ResponseWriter, r *http.Request, name stri
 	case <-r.Context().Done():
 		return // the browser has gone
 	}
+
 	var b bytes.Buffer
 	err := templates().ExecuteTemplate(&b, name, v)
 	<-s.renderSlots // it is sent without the slot: a slow reader must not block other pages
@@ -60,6 +61,7 @@ func (s *Server) serveTemplate(w http.ResponseWriter, r *http.Request, name stri
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}
+
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes())
 }

@@ -19,6 +19,7 @@ func DefaultKeys() map[string][]string {
 		"left": {"ArrowLeft"}, "right": {"ArrowRight"}, "up": {"ArrowUp"}, "down": {"ArrowDown"},
 		"page_next": {"PageDown"}, "page_previous": {"PageUp"}, "first": {"Home"}, "last": {"End"},
 	}
+
 	for i := 1; i <= 10; i++ {
 		keys[fmt.Sprintf("select_%d", i)] = []string{fmt.Sprint(i % 10)}
 	}
@@ -39,6 +40,7 @@ func withCustomKeys(custom map[string][]string) map[string][]string {
 			return false
 		})
 	}
+
 	maps.Copy(keys, custom)
 	return keys
 }
@@ -52,18 +54,20 @@ func CheckKeys(custom map[string][]string) error {
 		if _, ok := known[action]; !ok {
 			return fmt.Errorf("unknown action %q; want one of %q", action, slices.Sorted(maps.Keys(known)))
 		}
+
 		for _, key := range custom[action] {
-			n := normalKey(key)
-			if n == "" {
+			normal := normalKey(key)
+			if normal == "" {
 				return fmt.Errorf("%s: %q is not the name of a key; want one like Enter, Space, F5, a or Shift+R",
 					action, key)
 			}
-			if other, ok := used[n]; ok && other != action {
+			if other, ok := used[normal]; ok && other != action {
 				return fmt.Errorf("key %q is used by both %s and %s", key, other, action)
 			}
-			used[n] = action
+			used[normal] = action
 		}
 	}
+
 	return nil
 }
 
@@ -80,14 +84,17 @@ func normalKey(key string) string {
 		}
 		mods[i], key = true, rest
 	}
+
 	if key == "" || len(key) > 32 || key != strings.TrimSpace(key) {
 		return ""
 	}
+
 	out := strings.ToLower(key)
 	for i, m := range []string{"shift+", "alt+", "ctrl+"} {
 		if mods[2-i] {
 			out = m + out
 		}
 	}
+
 	return out
 }

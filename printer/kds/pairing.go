@@ -82,11 +82,12 @@ var (
 // OpenPairings reads the pairings from their storage. One that cannot be read is left out and
 // logged; that browser must be paired again.
 func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
-	p := &Pairings{
+	pairings := &Pairings{
 		kv: store, log: cmp.Or(log, slog.New(slog.DiscardHandler)).With("component", "kds"),
 		active: map[[32]byte]*activePairing{}, pending: map[[32]byte]*pendingPairing{},
 		codesMade: map[string][]time.Time{},
 	}
+
 	err := store.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, pairingPrefix) {
 			return true
@@ -95,23 +96,24 @@ func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
 		err := json.Unmarshal(value, &stored)
 		hash, ok := parseHash(stored.Hash)
 		if err != nil || stored.V != pairingVersion || !ok {
-			p.log.Error("cannot read a stored pairing; that browser must be paired again", "key", key)
+			pairings.log.Error("cannot read a stored pairing; that browser must be paired again", "key", key)
 			return true
 		}
-		p.active[hash] = &activePairing{storedPairing: stored, revoked: make(chan struct{})}
+		pairings.active[hash] = &activePairing{storedPairing: stored, revoked: make(chan struct{})}
 		return true
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open pairings: %w", err)
 	}
-	return p, nil
+
+	return pairings, nil
 }
 
 // parseHash reads the hash of a stored pairing. Anything but 32 bytes is refused: no secret could
 // match it.
 func parseHash(s string) (h [32]byte, ok bool) {
-	b, err := hex.DecodeString(s)
-	return h, copy(h[:], b) == len(h) && err == nil && len(b) == len(h)
+	body, err := hex.DecodeString(s)
+	return h, copy(h[:], body) == len(h) && err == nil && len(body) == len(h)
 }
 
 // Pair gives the browser that shows code the permission of to: its station, or Manager. When it
@@ -124,45 +126,52 @@ func parseHash(s string) (h [32]byte, ok bool) {
 func (p *Pairings) Pair(ctx context.Context, code string, to Pairing) (Pairing, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
-	hash, a, err := p.byCode(code)
+
+	hash, waiting, err := p.byCode(code)
 	if err != nil {
 		return Pairing{}, err
 	}
+
 	// Chosen once for each browser: a repeated attempt then overwrites its own entry.
-	if a.id == "" {
-		a.id = p.newID()
+	if waiting.id == "" {
+		waiting.id = p.newID()
 	}
-	s := storedPairing{V: pairingVersion, Hash: hex.EncodeToString(hash[:]), Pairing: Pairing{
-		ID: a.id, Station: to.Station, Manager: to.Manager,
-		Address: a.address, Browser: a.browser, Paired: time.Now().UTC(),
+
+	stored := storedPairing{V: pairingVersion, Hash: hex.EncodeToString(hash[:]), Pairing: Pairing{
+		ID: waiting.id, Station: to.Station, Manager: to.Manager,
+		Address: waiting.address, Browser: waiting.browser, Paired: time.Now().UTC(),
 	}}
-	if err := p.store(ctx, s); err != nil {
+	if err := p.store(ctx, stored); err != nil {
 		return Pairing{}, fmt.Errorf("pair: %w", err)
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.active[hash] = &activePairing{storedPairing: s, revoked: make(chan struct{})}
+
+	p.active[hash] = &activePairing{storedPairing: stored, revoked: make(chan struct{})}
 	delete(p.pending, hash)
-	return s.Pairing, nil
+	return stored.Pairing, nil
 }
 
 // store writes a pairing to stable storage under its id. write is held.
 func (p *Pairings) store(ctx context.Context, s storedPairing) error {
-	b, err := json.Marshal(s)
+	body, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return p.kv.Put(ctx, pairingPrefix+s.ID, b)
+	return p.kv.Put(ctx, pairingPrefix+s.ID, body)
 }
 
 // List returns all pairings, the oldest first.
 func (p *Pairings) List() []Pairing {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	list := make([]Pairing, 0, len(p.active))
 	for _, a := range p.active {
 		list = append(list, a.Pairing)
 	}
+
 	slices.SortFunc(list, func(a, b Pairing) int {
 		return cmp.Or(a.Paired.Compare(b.Paired), strings.Compare(a.ID, b.ID))
 	})
@@ -176,6 +185,7 @@ func (p *Pairings) List() []Pairing {
 func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
+
 	p.mu.Lock()
 	var hash [32]byte
 	var found *activePairing
@@ -184,6 +194,7 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 			hash, found = h, a
 		}
 	}
+
 	p.mu.Unlock()
 	if found == nil {
 		return Pairing{}, fmt.Errorf("%.40q: %w", id, ErrNoPairing)
@@ -191,8 +202,10 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	if err := p.kv.Delete(ctx, pairingPrefix+found.ID); err != nil {
 		return Pairing{}, fmt.Errorf("revoke pairing %s: %w", found.ID, err)
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	delete(p.active, hash)
 	// After the Delete: a browser that is told to go must not come back at the next start.
 	close(found.revoked)
@@ -226,6 +239,7 @@ func (p *Pairings) noteSeen(ctx context.Context, a *activePairing) {
 	if !p.write.TryLock() {
 		return // another change is being stored; the next visit counts
 	}
+
 	defer p.write.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, seenTimeout)
 	defer cancel()
@@ -234,12 +248,13 @@ func (p *Pairings) noteSeen(ctx context.Context, a *activePairing) {
 		return // storing it now would bring a revoked pairing back
 	default:
 	}
+
 	p.mu.Lock()
 	a.Seen = now
-	s := a.storedPairing
+	stored := a.storedPairing
 	p.mu.Unlock()
-	if err := p.store(ctx, s); err != nil {
-		p.log.Debug("cannot store the visit of a paired browser", "pairing", s.ID, "err", err)
+	if err := p.store(ctx, stored); err != nil {
+		p.log.Debug("cannot store the visit of a paired browser", "pairing", stored.ID, "err", err)
 	}
 }
 
@@ -264,6 +279,7 @@ func randomLetters(n int) string {
 func (p *Pairings) newID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	for {
 		id := strings.ToLower(randomLetters(5))
 		taken := false

@@ -34,17 +34,20 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	for h, a := range p.pending {
 		if now.Sub(a.asked) > pendingTimeout || now.Sub(a.made) > codeTTL {
 			delete(p.pending, h)
 		}
 	}
+
 	// Only hashes are kept, so that memory holds no secret that would open a screen.
 	hash := sha256.Sum256([]byte(secret))
-	if a := p.pending[hash]; a != nil {
-		a.asked = now
-		return secret, a.code, true
+	if waiting := p.pending[hash]; waiting != nil {
+		waiting.asked = now
+		return secret, waiting.code, true
 	}
+
 	from := addressGroup(address)
 	for k, list := range p.codesMade {
 		if list = lastMinute(list, now); len(list) == 0 {
@@ -53,21 +56,25 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 			p.codesMade[k] = list
 		}
 	}
+
 	sameGroup := 0
 	for _, a := range p.pending {
 		if addressGroup(a.address) == from {
 			sameGroup++
 		}
 	}
+
 	if len(p.pending) >= maxPending || sameGroup >= maxPendingPerAddress ||
 		len(p.codesMade[from]) >= maxCodesPerMinute {
 		return "", "", false
 	}
+
 	p.codesMade[from] = append(p.codesMade[from], now)
 	secret = rand.Text()
-	a := &pendingPairing{code: randomLetters(codeLength), address: address, browser: browser, made: now, asked: now}
-	p.pending[sha256.Sum256([]byte(secret))] = a
-	return secret, a.code, true
+	waiting := &pendingPairing{code: randomLetters(codeLength), address: address, browser: browser,
+		made: now, asked: now}
+	p.pending[sha256.Sum256([]byte(secret))] = waiting
+	return secret, waiting.code, true
 }
 
 // isPending reports whether the code of the browser with that secret can still be used.
@@ -75,11 +82,13 @@ func (p *Pairings) isPending(secret string) bool {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a := p.pending[sha256.Sum256([]byte(secret))]
-	if a == nil || now.Sub(a.made) > codeTTL {
+
+	waiting := p.pending[sha256.Sum256([]byte(secret))]
+	if waiting == nil || now.Sub(waiting.made) > codeTTL {
 		return false
 	}
-	a.asked = now
+
+	waiting.asked = now
 	return true
 }
 
@@ -91,14 +100,17 @@ func (p *Pairings) byCode(code string) (hash [32]byte, a *pendingPairing, err er
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	if p.wrongCodes = lastMinute(p.wrongCodes, now); len(p.wrongCodes) >= maxWrongPerMinute {
 		return hash, nil, ErrTooManyCodes
 	}
+
 	for h, a := range p.pending {
 		if a.code == code && now.Sub(a.made) <= codeTTL {
 			return h, a, nil
 		}
 	}
+
 	p.wrongCodes = append(p.wrongCodes, now)
 	return hash, nil, ErrUnknownCode
 }
@@ -121,6 +133,7 @@ func addressGroup(address string) string {
 	if ip = ip.Unmap(); ip.Is4() {
 		return ip.String()
 	}
+
 	net, _ := ip.WithZone("").Prefix(64)
 	return net.String()
 }

@@ -32,8 +32,8 @@ func (s *Server) grantFor(r *http.Request) *grant {
 		return &grant{}
 	}
 	secret := secretCookie(r)
-	if k := s.pairings.bySecret(secret); k != nil {
-		return &grant{pairings: s.pairings, pairing: k, secret: secret}
+	if paired := s.pairings.bySecret(secret); paired != nil {
+		return &grant{pairings: s.pairings, pairing: paired, secret: secret}
 	}
 	return nil
 }
@@ -67,6 +67,7 @@ func isLocal(r *http.Request) bool {
 	if err != nil || !isLoopback(from) {
 		return false
 	}
+
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(proxyHeaders(), name) {
 			return false
@@ -84,8 +85,8 @@ func proxyHeaders() []string {
 // isLocalHost reports whether host, with or without a port, is a name of this computer that no DNS
 // server can give another one.
 func isLocalHost(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
 	return strings.EqualFold(host, "localhost") || isLoopback(host)
@@ -100,11 +101,11 @@ func isLoopback(address string) bool {
 // secretCookie returns the browser's secret; empty if it has none. A longer value was not set by
 // us, and is not worth hashing.
 func secretCookie(r *http.Request) string {
-	c, err := r.Cookie(cookieName)
-	if err != nil || len(c.Value) > 64 {
+	cookie, err := r.Cookie(cookieName)
+	if err != nil || len(cookie.Value) > 64 {
 		return ""
 	}
-	return c.Value
+	return cookie.Value
 }
 
 // setSecretCookie stores the secret in the browser: out of reach for scripts, and not sent with
@@ -123,10 +124,12 @@ func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		address = host
 	}
+
 	browser := layout.OneLine(r.UserAgent())
 	if cut := []rune(browser); len(cut) > 120 {
 		browser = string(cut[:120])
 	}
+
 	secret, code, ok := s.pairings.requestCode(secretCookie(r), address, browser)
 	if !ok {
 		w.Header().Set("Retry-After", "60")
@@ -134,6 +137,7 @@ func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many browsers wait to be paired; try again in a minute", http.StatusTooManyRequests)
 		return
 	}
+
 	setSecretCookie(w, r, secret)
 	s.serveTemplate(w, r, "pairing.html", pairingView{Web: s.web.base, Code: code[:4] + "-" + code[4:]})
 }

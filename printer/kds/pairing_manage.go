@@ -26,28 +26,28 @@ func (g *grant) manages() bool { return g.pairing == nil || g.pairing.Manager }
 // leaves as it is, and which names the proxy's address then.
 func (s *Server) byManager(h func(http.ResponseWriter, *http.Request, *grant)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		g := s.grantFor(r)
+		granted := s.grantFor(r)
 		switch {
-		case g == nil && r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, managePath):
+		case granted == nil && r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, managePath):
 			http.Redirect(w, r, "/", http.StatusSeeOther)
-		case g == nil:
+		case granted == nil:
 			http.Error(w, "this browser is not paired", http.StatusUnauthorized)
-		case !g.manages():
+		case !granted.manages():
 			http.Error(w, "this browser is paired with a screen; a manager's browser is paired with "+
 				"ticketrail screens pair --manager CODE", http.StatusForbidden)
-		case g.pairing == nil && r.Method != http.MethodGet && !hasLocalOrigin(r):
+		case granted.pairing == nil && r.Method != http.MethodGet && !hasLocalOrigin(r):
 			http.Error(w, "open http://localhost on this computer: this page came through a proxy",
 				http.StatusForbidden)
 		default:
-			h(w, r, g)
+			h(w, r, granted)
 		}
 	}
 }
 
 // hasLocalOrigin reports whether the page that sent r was loaded from this computer by its own name.
 func hasLocalOrigin(r *http.Request) bool {
-	u, err := url.Parse(r.Header.Get("Origin"))
-	return err == nil && isLocalHost(u.Host)
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && isLocalHost(origin.Host)
 }
 
 // A manageView is the data of the page for managers.
@@ -75,6 +75,7 @@ func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 		}
 		v.Pairings = append(v.Pairings, row)
 	}
+
 	s.serveTemplate(w, r, "manage.html", v)
 }
 
@@ -114,8 +115,8 @@ func (s *Server) managePair(w http.ResponseWriter, r *http.Request, g *grant) {
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	p, err := s.Pair(r.Context(), req.Code, Pairing{Station: req.Station}, g.name())
-	s.answerManager(w, p, err)
+	pairing, err := s.Pair(r.Context(), req.Code, Pairing{Station: req.Station}, g.name())
+	s.answerManager(w, pairing, err)
 }
 
 // manageRevoke ends a pairing.
@@ -124,11 +125,14 @@ func (s *Server) manageRevoke(w http.ResponseWriter, r *http.Request, g *grant) 
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
-	p, err := s.pairings.Revoke(r.Context(), req.ID)
+
+	pairing, err := s.pairings.Revoke(r.Context(), req.ID)
 	if err == nil {
-		s.log.Info("pairing ended", "station", p.Station, "pairing", p.ID, "address", p.Address, "by", g.name())
+		s.log.Info("pairing ended", "station", pairing.Station, "pairing", pairing.ID,
+			"address", pairing.Address, "by", g.name())
 	}
-	s.answerManager(w, p, err)
+
+	s.answerManager(w, pairing, err)
 }
 
 // answerManager answers with the pairing, or with what the manager can do. The cause of any other

@@ -51,29 +51,29 @@ func (s *Server) pickupEvents(w http.ResponseWriter, r *http.Request, view *scre
 
 // sendPickup sends the whole pickup board if it has changed.
 func (st *stream) sendPickup() error {
-	b, _ := json.Marshal(st.view.pickup()) // texts: it cannot fail
-	if st.last == string(b) {
+	body, _ := json.Marshal(st.view.pickup()) // texts: it cannot fail
+	if st.last == string(body) {
 		return nil
 	}
-	st.last = string(b)
-	st.writeEvent("pickup", "", b)
+	st.last = string(body)
+	st.writeEvent("pickup", "", body)
 	return st.flush()
 }
 
 // pickup returns the numbers of the open orders that nobody brings to a table.
 func (v *screenView) pickup() pickup {
-	p := pickup{Preparing: []string{}, Ready: []string{}}
+	lists := pickup{Preparing: []string{}, Ready: []string{}}
 	for _, o := range v.orders.Snapshot().Orders {
 		called := v.calledOut(o)
 		switch atTable := o.DineIn && o.Table != ""; {
 		case called == "" || atTable || o.Cancelled || o.Kind != ticket.Order:
 		case o.Ready:
-			p.Ready = append(p.Ready, called)
+			lists.Ready = append(lists.Ready, called)
 		default:
-			p.Preparing = append(p.Preparing, called)
+			lists.Preparing = append(lists.Preparing, called)
 		}
 	}
-	return p
+	return lists
 }
 
 // calledOut is how guests are called: by number, and by name if that is configured.

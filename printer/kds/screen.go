@@ -149,6 +149,7 @@ func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan
 	if state, _ := s.o.Board.State(job); state == board.Bumped {
 		return nil
 	}
+
 	timeout := time.NewTimer(s.o.ShowWithin)
 	defer timeout.Stop()
 	select {
@@ -158,9 +159,11 @@ func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan
 	case <-ctx.Done():
 		return fmt.Errorf("wait for a page to confirm it: %w", context.Cause(ctx))
 	}
+
 	if !s.live() {
 		return errors.New("the page closed before it confirmed the ticket")
 	}
+
 	return fmt.Errorf("a page is open but did not confirm the ticket within %v: reload the page",
 		s.o.ShowWithin)
 }
@@ -172,8 +175,8 @@ func (s *Screen) Do(ctx context.Context, id string, c board.Command) (board.Resu
 	if s.o.Pass != nil {
 		return s.o.Pass.Do(ctx, c)
 	}
-	if o := s.o.Board.Order(c.Order); o != nil {
-		s.Confirm(id, o.Jobs())
+	if order := s.o.Board.Order(c.Order); order != nil {
+		s.Confirm(id, order.Jobs())
 	} else if c.Job != 0 {
 		s.Confirm(id, []uint64{c.Job})
 	}

@@ -25,7 +25,7 @@ type gauge struct {
 
 // NewMetrics registers the metrics with reg; nil registers nowhere.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
-	m := &Metrics{
+	metrics := &Metrics{
 		shownSeconds: promauto.With(reg).NewHistogram(prometheus.HistogramOpts{
 			Name: "ticketrail_display_shown_seconds",
 			Help: "Time from adding a ticket to a screen's board until a live page confirmed it.",
@@ -38,9 +38,11 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
 	}
+
 	add := func(name, help string, value func(*Screen, ScreenStatus) float64) {
-		m.gauges = append(m.gauges, gauge{prometheus.NewDesc(name, help, []string{"station"}, nil), value})
+		metrics.gauges = append(metrics.gauges, gauge{prometheus.NewDesc(name, help, []string{"station"}, nil), value})
 	}
+
 	add("ticketrail_display_screens", "Live pages of a screen station; 0: the screen is dark.",
 		func(_ *Screen, st ScreenStatus) float64 { return float64(st.Live) })
 	add("ticketrail_display_open_tickets", "Open tickets on a screen station's board.",
@@ -57,9 +59,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		"Open tickets of a screen station that nobody has paged to for longer than unseen_after.",
 		func(_ *Screen, st ScreenStatus) float64 { return float64(st.Unseen) })
 	if reg != nil {
-		reg.MustRegister(m)
+		reg.MustRegister(metrics)
 	}
-	return m
+
+	return metrics
 }
 
 // Set replaces the screens whose metrics are collected, after a reload. The series of others end.

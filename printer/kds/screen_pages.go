@@ -42,6 +42,7 @@ func (s *Screen) change(f func()) {
 		close(s.pagesChanged)
 		s.pagesChanged = make(chan struct{})
 	}
+
 	s.mu.Unlock()
 	// Without mu: OnLive wakes the dispatcher, which may call Print.
 	switch {
@@ -77,20 +78,23 @@ func (s *Screen) live() bool {
 func (s *Screen) streamOpened(id string) (closed func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.pages[id]
-	if p == nil {
-		p = &page{}
-		s.pages[id] = p
+
+	tab := s.pages[id]
+	if tab == nil {
+		tab = &page{}
+		s.pages[id] = tab
 	}
-	p.streams++
-	p.answeredAt = time.Now()
-	if p.removal != nil {
-		p.removal.Stop()
+
+	tab.streams++
+	tab.answeredAt = time.Now()
+	if tab.removal != nil {
+		tab.removal.Stop()
 	}
+
 	return sync.OnceFunc(func() {
 		s.change(func() {
-			if p.streams--; p.streams == 0 {
-				p.removal = time.AfterFunc(reconnectGrace, func() { s.removePage(id, false) })
+			if tab.streams--; tab.streams == 0 {
+				tab.removal = time.AfterFunc(reconnectGrace, func() { s.removePage(id, false) })
 			}
 		})
 	})
@@ -100,12 +104,12 @@ func (s *Screen) streamOpened(id string) (closed func()) {
 // itself that it is closed goes while it still has a stream: that stream's end may not have been noticed yet.
 func (s *Screen) removePage(id string, closedByPage bool) {
 	s.change(func() {
-		p := s.pages[id]
-		if p == nil || !closedByPage && p.streams > 0 {
+		tab := s.pages[id]
+		if tab == nil || !closedByPage && tab.streams > 0 {
 			return
 		}
-		p.live = false
-		if p.streams == 0 {
+		tab.live = false
+		if tab.streams == 0 {
 			delete(s.pages, id)
 		}
 	})
@@ -116,15 +120,16 @@ func (s *Screen) removePage(id string, closedByPage bool) {
 // which would not learn of changes and so must not count as live.
 func (s *Screen) pageAnswered(id string, jobs []uint64) (fresh, ok bool) {
 	s.change(func() {
-		p := s.pages[id]
-		if ok = p != nil && p.streams > 0; !ok {
+		tab := s.pages[id]
+		if ok = tab != nil && tab.streams > 0; !ok {
 			return
 		}
-		if fresh = !p.live; fresh {
-			p.live, p.confirmed = true, map[uint64]struct{}{}
+		if fresh = !tab.live; fresh {
+			tab.live, tab.confirmed = true, map[uint64]struct{}{}
 		}
-		p.answeredAt = time.Now()
+		tab.answeredAt = time.Now()
 	})
+
 	s.Confirm(id, jobs)
 	return fresh, ok
 }
@@ -133,12 +138,12 @@ func (s *Screen) pageAnswered(id string, jobs []uint64) (fresh, ok bool) {
 // the page has been silent.
 func (s *Screen) expirePage(id string) (silent time.Duration) {
 	s.change(func() {
-		p := s.pages[id]
-		if p == nil {
+		tab := s.pages[id]
+		if tab == nil {
 			return
 		}
-		if silent = time.Since(p.answeredAt); silent > time.Duration(maxMissedBeats*float64(beatInterval)) {
-			p.live = false
+		if silent = time.Since(tab.answeredAt); silent > time.Duration(maxMissedBeats*float64(beatInterval)) {
+			tab.live = false
 		}
 	})
 	return silent
@@ -160,11 +165,13 @@ func (s *Screen) setAllNotLive() {
 func (s *Screen) awaitConfirmation(job uint64) (confirmed <-chan struct{}, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	ch := make(chan struct{})
 	if s.isConfirmed(job) {
 		close(ch)
 		return ch, func() {}
 	}
+
 	s.waiting[job] = ch
 	return ch, func() {
 		s.mu.Lock()
@@ -190,24 +197,27 @@ func (s *Screen) isConfirmed(job uint64) bool {
 func (s *Screen) Confirm(id string, jobs []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.pages[id]
-	if p == nil || !p.live {
+
+	tab := s.pages[id]
+	if tab == nil || !tab.live {
 		return
 	}
+
 	for _, job := range jobs {
 		// With mu held: a card that is withdrawn at the same time is then forgotten after this.
 		if state, ok := s.o.Board.State(job); !ok || state == board.Elsewhere {
 			continue
 		}
-		p.confirmed[job] = struct{}{}
+		tab.confirmed[job] = struct{}{}
 		if ch := s.waiting[job]; ch != nil {
 			close(ch)
 			delete(s.waiting, job)
 		}
 	}
+
 	// A page that is open for months must not grow: drop jobs that the board no longer has.
-	if len(p.confirmed) > 2*board.MaxKept {
-		maps.DeleteFunc(p.confirmed, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.State(job); return !ok })
+	if len(tab.confirmed) > 2*board.MaxKept {
+		maps.DeleteFunc(tab.confirmed, func(job uint64, _ struct{}) bool { _, ok := s.o.Board.State(job); return !ok })
 	}
 }
 

@@ -48,22 +48,23 @@ type setup struct {
 
 // newScreenView collects what the pages of a display need. web is the tag of the scripts.
 func newScreenView(d Display, web string) *screenView {
-	o := d.Screen.Options()
-	v := &screenView{screen: d.Screen, orders: d.Screen.Orders(), stopped: make(chan struct{})}
-	v.config.Store(&d)
-	v.setup = setup{
-		Web: web, Name: o.Name, Title: o.Title, Language: d.Language,
-		Pass: o.Pass != nil, Beat: beatInterval.Milliseconds(),
-		WarnAfter: o.WarnAfter.Milliseconds(), LateAfter: o.LateAfter.Milliseconds(),
-		RecallFor: v.orders.RecallFor().Milliseconds(), UndoFor: board.UndoFor.Milliseconds(),
-		UnseenAfter: o.UnseenAfter.Milliseconds(), Repeat: int64(o.Repeat / time.Second),
-		Keys: withCustomKeys(d.Keys), Print: d.Print != nil, Fixed: d.Fixed && o.Pass == nil,
+	options := d.Screen.Options()
+	view := &screenView{screen: d.Screen, orders: d.Screen.Orders(), stopped: make(chan struct{})}
+	view.config.Store(&d)
+	view.setup = setup{
+		Web: web, Name: options.Name, Title: options.Title, Language: d.Language,
+		Pass: options.Pass != nil, Beat: beatInterval.Milliseconds(),
+		WarnAfter: options.WarnAfter.Milliseconds(), LateAfter: options.LateAfter.Milliseconds(),
+		RecallFor: view.orders.RecallFor().Milliseconds(), UndoFor: board.UndoFor.Milliseconds(),
+		UnseenAfter: options.UnseenAfter.Milliseconds(), Repeat: int64(options.Repeat / time.Second),
+		Keys: withCustomKeys(d.Keys), Print: d.Print != nil, Fixed: d.Fixed && options.Pass == nil,
 		PickupNames: d.PickupNames,
 	}
-	b, _ := json.Marshal(v.setup) // strings and numbers: it cannot fail
-	sum := sha256.Sum256(b)
-	v.setupTag = hex.EncodeToString(sum[:6])
-	return v
+
+	body, _ := json.Marshal(view.setup) // strings and numbers: it cannot fail
+	sum := sha256.Sum256(body)
+	view.setupTag = hex.EncodeToString(sum[:6])
+	return view
 }
 
 // Path is the address of its page.
@@ -86,6 +87,7 @@ func (v *screenView) noteSeen(jobs []uint64, log *slog.Logger) {
 	if len(jobs) == 0 || !v.noting.CompareAndSwap(false, true) {
 		return
 	}
+
 	go func() {
 		defer v.noting.Store(false)
 		ctx, cancel := context.WithTimeout(context.Background(), beatInterval)

@@ -73,13 +73,13 @@ type Server struct {
 // NewServer returns a server of the given displays. It does not listen: see [Server.HTTPServer].
 func NewServer(o ServerOptions) *Server {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	s := &Server{
+	server := &Server{
 		o: o, log: o.Logger.With("component", "kds"), pairings: o.Pairings, web: newWebFiles(),
 		stopping: make(chan struct{}), renderSlots: make(chan struct{}, maxRendering),
 	}
-	s.stop = sync.OnceFunc(func() { close(s.stopping) })
-	s.Set(o.Displays)
-	return s
+	server.stop = sync.OnceFunc(func() { close(server.stopping) })
+	server.Set(o.Displays)
+	return server
 }
 
 // Set replaces the displays that are served, after a reload of the configuration. The pages of a
@@ -90,17 +90,18 @@ func (s *Server) Set(list []Display) {
 	s.mu.Lock()
 	was := s.views
 	for _, d := range list {
-		v := newScreenView(d, s.web.tag)
+		view := newScreenView(d, s.web.tag)
 		if i := slices.IndexFunc(was, func(old *screenView) bool {
-			return old.screen == v.screen && old.setupTag == v.setupTag
+			return old.screen == view.screen && old.setupTag == view.setupTag
 		}); i >= 0 {
 			// Same screen, same setup: its pages and their liveness must survive, or a reload would
 			// make the screen dark for a moment and send its tickets to the backup.
-			v = was[i]
-			v.config.Store(&d)
+			view = was[i]
+			view.config.Store(&d)
 		}
-		now = append(now, v)
+		now = append(now, view)
 	}
+
 	s.views = now
 	s.mu.Unlock()
 	// After the new ones are in place: a page whose stream ends connects anew at once.
@@ -140,12 +141,14 @@ func (s *Server) Pair(ctx context.Context, code string, to Pairing, by string) (
 		}
 		return Pairing{}, fmt.Errorf("%w: %.40q; there are %q", ErrNoScreen, to.Station, names)
 	}
-	p, err := s.pairings.Pair(ctx, code, to)
+
+	pairing, err := s.pairings.Pair(ctx, code, to)
 	if err == nil {
-		s.log.Info("browser paired", "station", p.Station, "manager", p.Manager, "pairing", p.ID,
-			"address", p.Address, "by", by)
+		s.log.Info("browser paired", "station", pairing.Station, "manager", pairing.Manager, "pairing", pairing.ID,
+			"address", pairing.Address, "by", by)
 	}
-	return p, err
+
+	return pairing, err
 }
 
 // paired returns the screen that a pairing is for; nil if there is none, or if it has no pickup board.
@@ -187,6 +190,7 @@ func (s *Server) routes() http.Handler {
 	} {
 		mux.HandleFunc(path, s.authorized(h))
 	}
+
 	cross := http.NewCrossOriginProtection()
 	return withSecurityHeaders(compressed(cross.Handler(mux)))
 }
@@ -195,12 +199,12 @@ func (s *Server) routes() http.Handler {
 // has some hundred kilobytes, and a tablet may be at the edge of a wireless network. It does so at the fastest level,
 // because the box has little processor time.
 func compressed(next http.Handler) http.Handler {
-	e := echo.New()
+	router := echo.New()
 	zip := middleware.GzipWithConfig(middleware.GzipConfig{
 		Level: gzip.BestSpeed, MinLength: 1 << 10,
 		Skipper: func(c echo.Context) bool { return strings.HasSuffix(c.Request().URL.Path, "/events") },
 	})(echo.WrapHandler(next))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = zip(e.NewContext(r, w)) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = zip(router.NewContext(r, w)) })
 }
 
 // withSecurityHeaders sets the headers that every answer carries. Scripts and styles are loaded
@@ -209,13 +213,13 @@ func compressed(next http.Handler) http.Handler {
 // board is worse than none.
 func withSecurityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "+
+		header := w.Header()
+		header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "+
 			"img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})
 }
@@ -223,14 +227,15 @@ func withSecurityHeaders(next http.Handler) http.Handler {
 // authorized calls h with the screen the path names, if the browser may see it.
 func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenView, *grant)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		g := s.grantFor(r)
+		granted := s.grantFor(r)
 		name := r.PathValue("name")
 		// Checked before the name: a browser without a pairing must not learn which stations exist.
 		isPickup := strings.HasPrefix(r.Pattern, pickupPattern)
-		if g == nil || !g.allows(name) && !(isPickup && g.allows(name+pickupSuffix)) {
-			s.refuse(w, r, g)
+		if granted == nil || !granted.allows(name) && !(isPickup && granted.allows(name+pickupSuffix)) {
+			s.refuse(w, r, granted)
 			return
 		}
+
 		view := s.screenView(name)
 		if view == nil {
 			if isPage(r) {
@@ -240,7 +245,8 @@ func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenVi
 				http.StatusNotFound)
 			return
 		}
-		h(w, r, view, g)
+
+		h(w, r, view, granted)
 	}
 }
 
@@ -260,17 +266,17 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, g *grant) {
 // index is the start page. A manager sees the page for managers, a tablet is sent to its screen, and a browser
 // that may see nothing is shown a pairing code.
 func (s *Server) index(w http.ResponseWriter, r *http.Request) {
-	g := s.grantFor(r)
+	granted := s.grantFor(r)
 	switch {
-	case g == nil:
+	case granted == nil:
 		s.showCode(w, r)
-	case g.manages():
-		s.manage(w, r, g)
+	case granted.manages():
+		s.manage(w, r, granted)
 	default:
 		// After a power cut a tablet on its start page finds its screen alone.
-		name, pickup := strings.CutSuffix(g.pairing.Station, pickupSuffix)
+		name, pickup := strings.CutSuffix(granted.pairing.Station, pickupSuffix)
 		if view := s.paired(name, pickup); view != nil {
-			http.Redirect(w, r, view.Path()+g.pairing.Station[len(name):], http.StatusSeeOther)
+			http.Redirect(w, r, view.Path()+granted.pairing.Station[len(name):], http.StatusSeeOther)
 			return
 		}
 		retryInAMinute(w)

@@ -56,6 +56,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 	if !s.readJSON(w, r, maxShownBytes, &req) {
 		return
 	}
+
 	fresh, ok := view.screen.pageAnswered(req.Page, req.Jobs)
 	if !ok {
 		http.Error(w, "this page has no event stream: open /events first", http.StatusConflict)
@@ -64,6 +65,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 	if view.setup.Pass {
 		req.Visible = nil // what the pass sees, no cook has
 	}
+
 	view.noteSeen(req.Visible, s.log)
 	s.writeJSON(w, map[string]bool{"fresh": fresh})
 }
@@ -86,11 +88,13 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenVie
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
+
 	result, err := view.screen.Do(r.Context(), req.Page, req.Command)
 	if err != nil {
 		s.notStored(w, view, "store a page's command", err)
 		return
 	}
+
 	s.writeJSON(w, result)
 }
 
@@ -100,16 +104,19 @@ func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView,
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
+
 	printAgain := view.config.Load().Print
 	if printAgain == nil {
 		http.Error(w, "this screen has no printer", http.StatusNotFound)
 		return
 	}
+
 	// Only a card of this screen: a paired tablet must not print every job there is.
 	if _, ok := view.screen.Board().State(req.Job); !ok {
 		http.Error(w, "this screen has no such ticket any more", http.StatusNotFound)
 		return
 	}
+
 	switch err := printAgain(r.Context(), req.Job); {
 	case errors.Is(err, ErrInProgress):
 		http.Error(w, ErrInProgress.Error(), http.StatusConflict)
@@ -135,14 +142,14 @@ func (s *Server) notStored(w http.ResponseWriter, view *screenView, what string,
 // writeJSON answers with v as JSON. It is encoded before anything is sent, so that a failure is a
 // 500 and not half an answer.
 func (s *Server) writeJSON(w http.ResponseWriter, v any) {
-	b, err := json.Marshal(v)
+	body, err := json.Marshal(v)
 	if err != nil {
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		s.log.Error("cannot encode an answer as JSON", "err", err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(b)
+	_, _ = w.Write(body)
 }
 
 // isJSON refuses a body of another content type, and has then answered the request: without a preflight
@@ -161,6 +168,7 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, most int64, in
 	if !isJSON(w, r) {
 		return false
 	}
+
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 	if err := dec.Decode(into); err != nil {
 		http.Error(w, "body: "+err.Error(), http.StatusBadRequest)

@@ -21,6 +21,7 @@ func (s *Server) HTTPServer() *http.Server {
 		MaxHeaderBytes:    16 << 10,         // a page sends one cookie and a few short headers
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+
 	srv.RegisterOnShutdown(s.stop)
 	return srv
 }

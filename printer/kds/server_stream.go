@@ -52,12 +52,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, view *screenView
 		http.Error(w, "page: want 8 to 64 letters and digits", http.StatusBadRequest)
 		return
 	}
+
 	// A browser that reconnects by itself sends the header; the script, which opens a new stream,
 	// cannot set it and uses the address.
 	after := r.Header.Get("Last-Event-ID")
 	if after == "" {
 		after = r.URL.Query().Get("after")
 	}
+
 	s.stream(w, r, g, &stream{view: view, page: id, last: after})
 }
 
@@ -69,21 +71,24 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, g *grant, st *st
 		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
 		return
 	}
+
 	defer release()
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // or nginx would buffer events and the page would be late
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("X-Accel-Buffering", "no") // or nginx would buffer events and the page would be late
 	// Before the first byte: the cookie is a header. A page can stay open longer than browsers keep
 	// one.
 	g.renew(w, r)
 	if !st.pickup {
 		defer st.view.screen.streamOpened(st.page)()
 	}
+
 	st.out, st.rc = w, http.NewResponseController(w)
 	// The server's time-outs are for answers that end; writeEvent sets a new one for each chunk.
 	if st.rc.SetReadDeadline(time.Time{}) != nil || st.sendHello() != nil {
 		return
 	}
+
 	st.run(r, s.stopping, g.revoked())
 }
 
@@ -94,6 +99,7 @@ func (s *Server) countStream(g *grant) (release func(), ok bool) {
 	if g.pairing != nil {
 		own = &g.pairing.streams
 	}
+
 	release = func() { s.streams.Add(-1); own.Add(-1) }
 	if all, ofPairing := s.streams.Add(1), own.Add(1); all > maxStreams || ofPairing > maxStreamsPerPairing {
 		release()
@@ -124,6 +130,7 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 		if err := st.sendChanges(); err != nil {
 			return
 		}
+
 		select {
 		case <-changed:
 		case <-tick.C:
@@ -148,9 +155,9 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 // sendHello tells the page the setup and gives it a first heartbeat, which makes it confirm its
 // cards at once.
 func (st *stream) sendHello() error {
-	b, _ := json.Marshal(hello{Setup: st.view.setupTag, Beat: beatInterval.Milliseconds()})
+	body, _ := json.Marshal(hello{Setup: st.view.setupTag, Beat: beatInterval.Milliseconds()})
 	_, _ = io.WriteString(st.out, streamRetry)
-	st.writeEvent("hello", "", b)
+	st.writeEvent("hello", "", body)
 	return st.sendBeat()
 }
 
@@ -160,31 +167,35 @@ func (st *stream) sendChanges() error {
 	if st.pickup {
 		return st.sendPickup()
 	}
+
 	events, ok := st.view.orders.Since(st.last)
 	if !ok {
 		snap := st.view.orders.Snapshot()
-		b, err := json.Marshal(snap)
+		body, err := json.Marshal(snap)
 		if err != nil {
 			return err
 		}
 		st.last = snap.ID
-		st.writeEvent("state", st.last, b)
+		st.writeEvent("state", st.last, body)
 		return st.flush()
 	}
+
 	if len(events) == 0 {
 		return nil
 	}
+
 	for _, e := range events {
 		st.writeEvent("change", e.ID, e.JSON())
 		st.last = e.ID
 	}
+
 	return st.flush()
 }
 
 // sendBeat sends a heartbeat.
 func (st *stream) sendBeat() error {
-	b, _ := json.Marshal(st.view.newBeat())
-	st.writeEvent("beat", "", b)
+	body, _ := json.Marshal(st.view.newBeat())
+	st.writeEvent("beat", "", body)
 	return st.flush()
 }
 
@@ -195,11 +206,13 @@ func (st *stream) writeEvent(kind, id string, data []byte) {
 	if id != "" {
 		head = "id: " + id + "\n"
 	}
+
 	st.write([]byte(head + "event: " + kind + "\ndata: "))
 	// A slow wireless network may need longer for a whole board than streamWriteTimeout.
 	for piece := range slices.Chunk(data, streamChunk) {
 		st.write(piece)
 	}
+
 	st.write([]byte("\n\n"))
 }
 

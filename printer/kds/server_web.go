@@ -24,37 +24,40 @@ type webFiles struct {
 // newWebFiles reads the embedded files. The tag covers templates too: a page of another version
 // reloads itself even if only its HTML changed.
 func newWebFiles() *webFiles {
-	w := &webFiles{files: map[string][]byte{}}
+	web := &webFiles{files: map[string][]byte{}}
 	sum := sha256.New()
 	list, _ := fs.ReadDir(webFolder, "web") // embedded: it cannot fail
 	for _, e := range list {
-		b, _ := webFolder.ReadFile("web/" + e.Name())
+		body, _ := webFolder.ReadFile("web/" + e.Name())
 		_, _ = sum.Write([]byte(e.Name()))
-		_, _ = sum.Write(b)
+		_, _ = sum.Write(body)
 		if contentType(e.Name()) != "" {
-			w.files[e.Name()] = b
+			web.files[e.Name()] = body
 		}
 	}
-	w.tag = hex.EncodeToString(sum.Sum(nil)[:6])
-	w.base = "/web/" + w.tag + "/"
-	return w
+
+	web.tag = hex.EncodeToString(sum.Sum(nil)[:6])
+	web.base = "/web/" + web.tag + "/"
+	return web
 }
 
 // serve answers with one file. A request for another version gets the current file, uncached: a
 // page that is older than this program is about to reload anyway, see the setup tag.
 func (f *webFiles) serve(w http.ResponseWriter, r *http.Request) {
-	b, ok := f.files[r.PathValue("file")]
+	body, ok := f.files[r.PathValue("file")]
 	if !ok {
 		http.NotFound(w, r)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", contentType(r.PathValue("file")))
-	h.Set("Service-Worker-Allowed", "/screen/") // else one could answer only for its own folder
+
+	header := w.Header()
+	header.Set("Content-Type", contentType(r.PathValue("file")))
+	header.Set("Service-Worker-Allowed", "/screen/") // else one could answer only for its own folder
 	if r.PathValue("tag") == f.tag {
-		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
+
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
 // contentType does not depend on the computer's own table of types, which may be missing or wrong:

@@ -22,10 +22,12 @@ func (s *Server) Times(day string) (board.Report, error) {
 	if day == "" {
 		day = now.Format(time.DateOnly)
 	}
+
 	from, err := time.ParseInLocation(time.DateOnly, day, zone)
 	if err != nil {
 		return board.Report{}, fmt.Errorf("%.40q: %w", day, ErrDay)
 	}
+
 	to := from.AddDate(0, 0, 1) // not 24 hours: clocks change
 	views := s.screenViews()
 	sent := map[board.Ref]int64{}
@@ -36,6 +38,7 @@ func (s *Server) Times(day string) (board.Report, error) {
 			}
 		}
 	}
+
 	var all []board.Past
 	for _, v := range views {
 		past, err := v.screen.Board().Past(from, to)
@@ -50,6 +53,7 @@ func (s *Server) Times(day string) (board.Report, error) {
 		}
 		all = append(all, past...)
 	}
+
 	return board.NewReport(day, all, zone), nil
 }
 
@@ -74,6 +78,7 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request, g *grant) {
 		http.Error(w, "not available now: try again", http.StatusServiceUnavailable)
 		return
 	}
+
 	g.renew(w, r)
 	if r.URL.Query().Has("csv") {
 		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
@@ -81,14 +86,17 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request, g *grant) {
 		_ = report.WriteCSV(w) // the browser has gone
 		return
 	}
+
 	day, _ := time.Parse(time.DateOnly, report.Day) // Times has read it
 	v := timesView{
 		Web: s.web.base, Report: report, Titles: map[string]string{},
 		Before: day.AddDate(0, 0, -1).Format(time.DateOnly), After: day.AddDate(0, 0, 1).Format(time.DateOnly),
 	}
+
 	for _, view := range s.screenViews() {
 		v.Titles[view.Name] = view.Title
 	}
+
 	s.serveTemplate(w, r, "times.html", v)
 }
 

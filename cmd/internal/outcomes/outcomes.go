@@ -110,22 +110,24 @@ type Teller struct {
 
 // New makes a Teller that tells nobody.
 func New(o Options) *Teller {
-	f := promauto.With(o.Registerer)
-	t := &Teller{o: o, changed: make(chan struct{}, 1), post: webhook.Deliver,
+	factory := promauto.With(o.Registerer)
+	teller := &Teller{o: o, changed: make(chan struct{}, 1), post: webhook.Deliver,
 		kv: o.Queue.KV("ready"),
-		posted: f.NewCounterVec(prometheus.CounterOpts{Name: "ticketrail_outcomes_posted_total",
+		posted: factory.NewCounterVec(prometheus.CounterOpts{Name: "ticketrail_outcomes_posted_total",
 			Help: "Outcomes of tickets that were posted, by result; a failed one is posted again."},
 			[]string{"result"})}
 	for _, result := range []string{"taken", "failed"} {
-		t.posted.WithLabelValues(result)
+		teller.posted.WithLabelValues(result)
 	}
-	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "ticketrail_outcomes_waiting",
+
+	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "ticketrail_outcomes_waiting",
 		Help: "Outcomes of tickets that the receiver has not taken yet."}, func() float64 {
-		n, _ := o.Queue.OutcomesKept() // a queue that cannot be read has its own metrics
-		return float64(n)
+		kept, _ := o.Queue.OutcomesKept() // a queue that cannot be read has its own metrics
+		return float64(kept)
 	})
-	t.conf.Store(&config.Outcomes{})
-	return t
+
+	teller.conf.Store(&config.Outcomes{})
+	return teller
 }
 
 // Use makes conf active.
@@ -144,6 +146,7 @@ func (t *Teller) Run(ctx context.Context) error {
 	watching.Go(func() {
 		t.watch(ctx, lookLate, func(c *config.Outcomes) error { return t.o.Queue.MarkLate(ctx, c.LateAfter) })
 	})
+
 	watching.Go(func() { t.watch(ctx, lookReady, func(*config.Outcomes) error { return t.noteReady(ctx) }) })
 	defer watching.Wait()
 	retry := webhook.Backoff{First: firstRetry, Last: lastRetry}
@@ -163,8 +166,10 @@ func (t *Teller) Run(ctx context.Context) error {
 				continue
 			}
 		}
+
 		t.wait(ctx, wait)
 	}
+
 	return nil
 }
 
@@ -187,10 +192,12 @@ func (t *Teller) tell(ctx context.Context, conf *config.Outcomes) (more bool, er
 	if err != nil {
 		return false, fmt.Errorf("outcomes.secret_file: %w", err)
 	}
+
 	all, err := t.o.Queue.Outcomes(atOnce)
 	if err != nil || len(all) == 0 {
 		return false, err
 	}
+
 	taken := uint64(0)
 	for _, o := range all {
 		if o.What != "" { // else it is damaged: the gap in Seq says so
@@ -201,6 +208,7 @@ func (t *Teller) tell(ctx context.Context, conf *config.Outcomes) (more bool, er
 		}
 		taken = o.Seq
 	}
+
 	if taken != 0 {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
 		defer cancel()
@@ -208,18 +216,21 @@ func (t *Teller) tell(ctx context.Context, conf *config.Outcomes) (more bool, er
 			err = forget
 		}
 	}
+
 	return err == nil && len(all) == atOnce, err
 }
 
 func (t *Teller) tellOne(ctx context.Context, address string, keys webhook.Keys, o queue.Outcome) error {
-	e, err := t.event(ctx, o)
+	event, err := t.event(ctx, o)
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(e)
+
+	body, err := json.Marshal(event)
 	if err != nil {
 		return err
 	}
+
 	// Another database may use the same number for another outcome.
 	id := fmt.Sprintf("outcome_%d_%s", o.Seq,
 		ticket.Hash(strconv.FormatUint(o.Job, 10), o.What, strconv.FormatInt(o.At.UnixMilli(), 10)))
@@ -235,20 +246,24 @@ func (t *Teller) event(ctx context.Context, o queue.Outcome) (Event, error) {
 	if o.Order != "" {
 		e.Type = "order." + o.What
 	}
-	if s := ticket.State(o.What); slices.Contains(ticket.Proofs(), s) {
-		e.Type, e.Data.Proof, e.Data.MayHaveComeOut = "ticket.out", s, false
+
+	if proof := ticket.State(o.What); slices.Contains(ticket.Proofs(), proof) {
+		e.Type, e.Data.Proof, e.Data.MayHaveComeOut = "ticket.out", proof, false
 	}
-	j, _, _, err := t.o.Queue.Job(ctx, o.Job)
+
+	job, _, _, err := t.o.Queue.Job(ctx, o.Job)
 	if err != nil {
 		if errors.Is(err, queue.ErrNotFound) || errors.Is(err, queue.ErrDamaged) {
 			return e, nil
 		}
 		return Event{}, err
 	}
-	d := &e.Data
-	d.Of, d.Kind, d.Reprint = j.MadeFrom, j.Kind, j.Reprint
-	d.Request, d.Record, d.Device = j.Request, j.Record, j.Device
-	d.Venue, d.VenueName, d.Number, d.Table, d.ReceivedAt = j.Venue, j.VenueName, j.Number, j.Table, &j.ReceivedAt
+
+	data := &e.Data
+	data.Of, data.Kind, data.Reprint = job.MadeFrom, job.Kind, job.Reprint
+	data.Request, data.Record, data.Device = job.Request, job.Record, job.Device
+	data.Venue, data.VenueName, data.Number, data.Table = job.Venue, job.VenueName, job.Number, job.Table
+	data.ReceivedAt = &job.ReceivedAt
 	return e, nil
 }
 
@@ -274,6 +289,7 @@ func (t *Teller) watch(ctx context.Context, interval time.Duration, look func(*c
 func (t *Teller) failed(err error, retry time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	switch {
 	case err == nil && t.failing != nil:
 		t.o.Logger.Info("outcomes of tickets are taken again", "failed_for", time.Since(t.since).Round(time.Second))
@@ -287,6 +303,7 @@ func (t *Teller) failed(err error, retry time.Duration) {
 				"err", err, "next_try_in", retry.Round(time.Second))
 		}
 	}
+
 	t.failing = err
 }
 
@@ -298,8 +315,9 @@ func (t *Teller) Finding() (f finding.Finding, ok bool) {
 	if failing == nil || time.Since(since) < tellAfter || !t.conf.Load().Enabled() {
 		return finding.Finding{}, false
 	}
-	n, _ := t.o.Queue.OutcomesKept() // a queue that cannot be read has its own finding
+
+	kept, _ := t.o.Queue.OutcomesKept() // a queue that cannot be read has its own finding
 	return finding.Finding{ID: "outcomes/not_taken", Level: finding.Warn, Subject: "outcomes", Since: since,
-		Text: ticket.Plural(cmp.Or(int(n), 1), "outcome") + " not taken", Detail: failing.Error(),
+		Text: ticket.Plural(cmp.Or(int(kept), 1), "outcome") + " not taken", Detail: failing.Error(),
 		Do: "repair the program at outcomes.url; it gets them then, and nothing else waits for it"}, true
 }

@@ -34,6 +34,7 @@ func (t *Teller) noteReady(ctx context.Context) (err error) {
 			t.marks = nil
 		}
 	}()
+
 	if t.marks == nil || time.Since(t.readAt) > time.Hour { // the hour: so that old marks are deleted
 		if err := t.readMarks(ctx); err != nil {
 			return err
@@ -53,6 +54,7 @@ func (t *Teller) noteReady(ctx context.Context) (err error) {
 		}
 		t.compared[station] = at
 	}
+
 	return nil
 }
 
@@ -68,6 +70,7 @@ func (t *Teller) readMarks(ctx context.Context) error {
 		}
 		return true
 	})
+
 	for _, key := range old {
 		if err == nil {
 			err = t.kv.Delete(ctx, key)
@@ -76,6 +79,7 @@ func (t *Teller) readMarks(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read which orders are ready: %w", err)
 	}
+
 	t.marks, t.compared, t.readAt = marks, map[string]string{}, time.Now()
 	return nil
 }
@@ -89,6 +93,7 @@ func (t *Teller) compare(ctx context.Context, station string, o *board.Order) er
 			changes[key] = nil
 		}
 	}
+
 	if o.Ready == (len(changes) > 0) || !o.Ready && o.State != board.Open {
 		return nil
 	}
@@ -98,15 +103,18 @@ func (t *Teller) compare(ctx context.Context, station string, o *board.Order) er
 		what = queue.Ready
 		changes[markKey(station, jobs[0])] = strconv.AppendInt(nil, time.Now().UnixMilli(), 10)
 	}
+
 	err := t.o.Queue.NoteOrder(ctx, t.kv, changes, queue.Outcome{Job: jobs[0], What: what, Station: station,
 		Order: o.Group(), Jobs: jobs})
 	if err != nil {
 		return err
 	}
+
 	for key, value := range changes {
 		if t.marks[key] = value != nil; value == nil {
 			delete(t.marks, key)
 		}
 	}
+
 	return nil
 }

@@ -35,20 +35,23 @@ func AllDay(orders []*Order, course string, now time.Time) []*Count {
 				if k.State != Open || it.Depth != 0 || it.Done || it.Void || course != "" && it.Course != course {
 					continue
 				}
+
 				text := it.Quantity
-				n, ok := parseQuantity(text)
+				count, ok := parseQuantity(text)
 				if ok {
 					text = ""
 				}
+
 				add := func(list *[]*Count, key []string, c Count) *Count {
 					id := strings.Join(key, "\x00")
 					if by[id] == nil {
 						c.Quantity = text
 						by[id], *list = &c, append(*list, &c)
 					}
-					by[id].add(o, n)
+					by[id].add(o, count)
 					return by[id]
 				}
+
 				later := it.Fire < 0 || it.Fire > now.UnixMilli()
 				key := []string{text, it.Name, strconv.FormatBool(later)}
 				item := add(&counts, key, Count{Name: it.Name, Later: later})
@@ -57,6 +60,7 @@ func AllDay(orders []*Order, course string, now time.Time) []*Count {
 			}
 		}
 	}
+
 	finish(counts)
 	return counts
 }
@@ -78,6 +82,7 @@ func finish(list []*Count) {
 		return cmp.Or(strings.Compare(strconv.FormatBool(x.Later), strconv.FormatBool(y.Later)),
 			y.sum.Cmp(&x.sum), strings.Compare(x.Name, y.Name))
 	})
+
 	for _, c := range list {
 		if c.Quantity == "" {
 			c.Quantity = formatQuantity(&c.sum)
@@ -96,12 +101,13 @@ func modifiers(items []Item) (out []string) {
 		if it.Void {
 			continue
 		}
-		s := strings.Repeat("› ", min(it.Depth-1, 8)) + it.Name
+		text := strings.Repeat("› ", min(it.Depth-1, 8)) + it.Name
 		if it.Quantity != "1" {
-			s = it.Quantity + "x " + s
+			text = it.Quantity + "x " + text
 		}
-		out = append(out, s)
+		out = append(out, text)
 	}
+
 	return out
 }
 
@@ -116,19 +122,22 @@ func parseQuantity(s string) (*big.Rat, bool) {
 	if len(whole) > 12 || len(part) > maxDecimals {
 		return nil, false
 	}
+
 	for _, digits := range []string{whole, part} {
 		if strings.Trim(digits, "0123456789") != "" {
 			return nil, false
 		}
 	}
+
 	if _, err := strconv.ParseFloat(s, 64); err != nil {
 		return nil, false
 	}
+
 	return new(big.Rat).SetString(s)
 }
 
 // formatQuantity is the decimal without trailing zeros.
 func formatQuantity(r *big.Rat) string {
-	s := r.FloatString(maxDecimals)
-	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	text := r.FloatString(maxDecimals)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }

@@ -68,41 +68,47 @@ type entry struct {
 // the other cards is better than none.
 func OpenBoard(o BoardOptions) (*Board, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	b := &Board{
+	board := &Board{
 		Orders: newOrders(o.Station), o: o,
 		log: o.Logger.With("component", "kds", "station", o.Station), cards: map[uint64]*entry{},
 		archived: map[uint64]int64{}, visible: map[uint64]visible{},
 	}
+
 	err := o.KV.All(func(key string, value []byte) bool {
 		if !strings.HasPrefix(key, cardPrefix) {
 			return true
 		}
-		e, err := decodeRecord(value)
-		if err == nil && cardKey(e.rec.Job) != key {
-			err = fmt.Errorf("its record names job %d", e.rec.Job)
+
+		card, err := decodeRecord(value)
+		if err == nil && cardKey(card.rec.Job) != key {
+			err = fmt.Errorf("its record names job %d", card.rec.Job)
 		}
 		if err != nil {
 			// Level Error: the kitchen lacks a ticket, and only an operator can find out which.
-			b.log.Error("cannot read a stored card; it is not shown", "key", key, "err", err)
+			board.log.Error("cannot read a stored card; it is not shown", "key", key, "err", err)
 			return true
 		}
+
 		// The counters continue after the largest stored one, so no place is given out twice.
-		b.lastPlace, b.lastDeparture = max(b.lastPlace, e.rec.Place), max(b.lastDeparture, e.rec.Departure)
-		if e.rec.State != Open && time.Since(time.UnixMilli(e.rec.DepartedAt)) >= maxKeptFor {
-			b.archived[e.rec.Job] = e.rec.DepartedAt
+		board.lastPlace = max(board.lastPlace, card.rec.Place)
+		board.lastDeparture = max(board.lastDeparture, card.rec.Departure)
+		if card.rec.State != Open && time.Since(time.UnixMilli(card.rec.DepartedAt)) >= maxKeptFor {
+			board.archived[card.rec.Job] = card.rec.DepartedAt
 		} else {
-			b.cards[e.rec.Job] = e
+			board.cards[card.rec.Job] = card
 		}
+
 		return true
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open board of %s: %w", o.Station, err)
 	}
-	if err := b.replace(context.Background()); err != nil {
+	if err := board.replace(context.Background()); err != nil {
 		return nil, fmt.Errorf("open board of %s: %w", o.Station, err)
 	}
-	b.publish()
-	return b, nil
+
+	board.publish()
+	return board, nil
 }
 
 // SetLook changes how tickets are shown.
@@ -122,15 +128,18 @@ func (b *Board) SetLook(l Look) {
 func (b *Board) Add(ctx context.Context, d ticket.Delivery) error {
 	b.write.Lock()
 	defer b.write.Unlock()
+
 	was := b.get(d.Job)
 	// A card that came out elsewhere is replaced: the queue gives its ticket here again.
 	if was != nil && was.rec.State != Elsewhere {
 		return b.replace(ctx) // an error may have kept it from that
 	}
+
 	r, err := b.newRecord(d, was)
 	if err != nil {
 		return err
 	}
+
 	r.note(cameHere, 0)
 	for _, e := range b.cards { // the changed ticket takes the place of the old one
 		if e.rec.State == Open && (&entry{rec: r, t: &d.Ticket}).replaces(e) {
@@ -143,48 +152,10 @@ func (b *Board) Add(ctx context.Context, d ticket.Delivery) error {
 	if err := b.replace(ctx); err != nil {
 		return err
 	}
+
 	b.publish()
 	b.sweep(ctx)
 	return nil
-}
-
-// replaces says whether a card is in the place of another one: both came to the same station under the same request,
-// and the change names the order of the other one.
-func (e *entry) replaces(o *entry) bool {
-	t, was := e.t, o.t
-	return t.Changed != nil && t.Venue == was.Venue && t.Request == was.Request && t.Changed.Order == was.Order() &&
-		o.rec.Job < e.rec.Job && !was.Received.Equal(t.Received) && // it is no other ticket of the same content
-		cmp.Or(e.rec.For, e.rec.Station) == cmp.Or(o.rec.For, o.rec.Station)
-}
-
-// replace takes what was replaced off the board, whichever came first. write is held.
-//
-// A crash after the changed ticket was stored and before this: it is done at the next start.
-func (b *Board) replace(ctx context.Context) error {
-	var jobs []uint64
-	b.mu.RLock()
-	for _, e := range b.cards {
-		if e.t.Changed == nil {
-			continue
-		}
-		for job, o := range b.cards {
-			if o.rec.State != Replaced && e.replaces(o) {
-				jobs = append(jobs, job)
-			}
-		}
-	}
-	b.mu.RUnlock()
-	slices.Sort(jobs)
-	return b.change(ctx, slices.Compact(jobs), func(r *record) bool {
-		if r.State == Bumped { // that a cook was done with it stays known
-			r.State = Replaced
-		} else {
-			b.takeOff(r, Replaced)
-		}
-		r.Version++
-		r.note(wasReplaced, 0)
-		return true
-	})
 }
 
 // newRecord is the record of a ticket that comes to the board. Version 0 is never used, so a command without
@@ -192,20 +163,23 @@ func (b *Board) replace(ctx context.Context) error {
 // and keep it. write is held.
 func (b *Board) newRecord(d ticket.Delivery, was *entry) (record, error) {
 	b.lastPlace++
-	r := record{
+	rec := record{
 		V: recordVersion, Job: d.Job, Station: b.o.Station, Place: b.lastPlace, Version: 1, State: Open,
 		CameAt: time.Now().UnixMilli(), Duplicate: d.Doubt, Reprint: d.Reprint, For: d.For, Down: d.Down,
 		RefusedBy: d.RefusedBy,
 	}
+
 	if was != nil {
-		r.Version = was.rec.Version + 1 // a command for the card it was before must not match
-		r.Timeline = slices.Clone(was.rec.Timeline)
+		rec.Version = was.rec.Version + 1 // a command for the card it was before must not match
+		rec.Timeline = slices.Clone(was.rec.Timeline)
 	}
+
 	var err error
-	if r.Ticket, err = ticket.Marshal(d.Ticket); err != nil {
-		return r, ticket.Permanent(fmt.Errorf("add job %d to the board: %w", d.Job, err))
+	if rec.Ticket, err = ticket.Marshal(d.Ticket); err != nil {
+		return rec, ticket.Permanent(fmt.Errorf("add job %d to the board: %w", d.Job, err))
 	}
-	return r, nil
+
+	return rec, nil
 }
 
 // change changes the records of cards with f, stores them and tells the pages, up to the first that cannot
@@ -218,24 +192,27 @@ func (b *Board) change(ctx context.Context, jobs []uint64, f func(*record) bool)
 		_, err := b.readUnprinted()
 		b.paperUnknown = err != nil
 	}
+
 	changed := false
 	for _, job := range jobs {
-		e := b.get(job)
-		if e == nil {
+		card := b.get(job)
+		if card == nil {
 			continue
 		}
-		r := e.rec.clone()
-		if !f(&r) {
+		rec := card.rec.clone()
+		if !f(&rec) {
 			continue
 		}
-		if err = b.store(ctx, &r, e.t); err != nil {
+		if err = b.store(ctx, &rec, card.t); err != nil {
 			break
 		}
 		changed = true
 	}
+
 	if changed {
 		b.publish()
 	}
+
 	return err
 }
 
@@ -255,6 +232,7 @@ func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 	if err != nil {
 		return fmt.Errorf("store card of job %d: %w", r.Job, err)
 	}
+
 	b.mu.Lock()
 	b.cards[r.Job] = &entry{*r, t, namesOf(t, r.Job)}
 	b.mu.Unlock()
@@ -268,20 +246,22 @@ func (b *Board) publish() {
 	b.mu.RLock()
 	members := make([]member, 0, len(b.cards))
 	for _, e := range b.cards {
-		m := member{entry: e, state: e.rec.State}
-		if m.state != Open {
-			m.departure, m.departedAt = e.rec.Departure, e.rec.DepartedAt
+		shown := member{entry: e, state: e.rec.State}
+		if shown.state != Open {
+			shown.departure, shown.departedAt = e.rec.Departure, e.rec.DepartedAt
 		}
-		if m.state == Bumped { // without DepartedBy it was bumped by an older version, alone
-			m.with = cmp.Or(e.rec.DepartedBy, fmt.Sprint(e.rec.Job))
+		if shown.state == Bumped { // without DepartedBy it was bumped by an older version, alone
+			shown.with = cmp.Or(e.rec.DepartedBy, fmt.Sprint(e.rec.Job))
 		}
-		members = append(members, m)
+		members = append(members, shown)
 	}
+
 	passes := b.passes
 	b.mu.RUnlock()
 	slices.SortFunc(members, func(x, y member) int {
 		return cmp.Or(cmp.Compare(x.rec.Place, y.rec.Place), cmp.Compare(x.rec.Job, y.rec.Job))
 	})
+
 	b.set(b.assembler.orders(grouped(members, b.recallFor), nil))
 	for _, x := range passes { // without mu, because the pass reads the board
 		x.refresh()
@@ -297,8 +277,8 @@ func (b *Board) get(job uint64) *entry {
 
 // State says where the card of a job is; false if the board does not have it.
 func (b *Board) State(job uint64) (State, bool) {
-	if e := b.get(job); e != nil {
-		return e.rec.State, true
+	if card := b.get(job); card != nil {
+		return card.rec.State, true
 	}
 	return "", false
 }
@@ -307,6 +287,7 @@ func (b *Board) State(job uint64) (State, bool) {
 func (b *Board) Count() (open int, oldest time.Time) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
+
 	for _, e := range b.cards {
 		if e.rec.State != Open {
 			continue
@@ -321,6 +302,7 @@ func (b *Board) Count() (open int, oldest time.Time) {
 			oldest = at
 		}
 	}
+
 	return open, oldest
 }
 

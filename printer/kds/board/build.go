@@ -30,27 +30,32 @@ func (b *builder) order() *Order {
 		Received: cmp.Or(unixMillis(first.t.Received), first.rec.CameAt),
 		Clock:    ticket.Clock(first.t.Received, first.t.Zone), Place: first.rec.Place}
 	for n, i := range b.lot {
-		m := &b.g.members[i]
-		b.describe(o, m)
-		if n == 0 && m.state != Open {
-			o.Key += "~" + strconv.FormatUint(m.departure, 10)
+		card := &b.g.members[i]
+		b.describe(o, card)
+		if n == 0 && card.state != Open {
+			o.Key += "~" + strconv.FormatUint(card.departure, 10)
 		}
-		if o.Departure = max(o.Departure, m.departure); o.Departure == m.departure {
-			o.DepartedAt = m.departedAt
+		if o.Departure = max(o.Departure, card.departure); o.Departure == card.departure {
+			o.DepartedAt = card.departedAt
 		}
-		if c := m.rec.LastChange; c != nil && undoable(c.Do) && c.At+UndoFor.Milliseconds() > o.UndoUntil {
-			o.Undo, o.UndoUntil = c.Do, c.At+UndoFor.Milliseconds()
+		if last := card.rec.LastChange; last != nil && undoable(last.Do) &&
+			last.At+UndoFor.Milliseconds() > o.UndoUntil {
+			o.Undo, o.UndoUntil = last.Do, last.At+UndoFor.Milliseconds()
 		}
-		o.refs = append(o.refs, m.ref())
-		if v := b.band(i); v != nil {
-			o.Voids = append(o.Voids, *v)
-			o.MustAckVoid = o.MustAckVoid || !v.Acked
+
+		o.refs = append(o.refs, card.ref())
+		if band := b.band(i); band != nil {
+			o.Voids = append(o.Voids, *band)
+			o.MustAckVoid = o.MustAckVoid || !band.Acked
 		}
+
 		b.addTicket(o, i)
 	}
+
 	if o.State == Open {
 		b.belongsTo(o)
 	}
+
 	b.alarms(o)
 	return o
 }
@@ -68,6 +73,7 @@ func (b *builder) describe(o *Order, m *member) {
 			o.Table += moved + at
 		}
 	}
+
 	for _, f := range []struct {
 		to   *string
 		from string
@@ -81,41 +87,46 @@ func (b *builder) describe(o *Order, m *member) {
 			*f.to = f.from
 		}
 	}
+
 	o.Rush = o.Rush || t.Rush && !t.Void
 	o.DineIn = ordinary(t) && !ticket.Leaves(o.Type)
-	if s := layout.OneLine(ticket.Short(t.Request)); s != "" && !slices.Contains(o.Requests, s) {
-		o.Requests = append(o.Requests, s)
+	if text := layout.OneLine(ticket.Short(t.Request)); text != "" && !slices.Contains(o.Requests, text) {
+		o.Requests = append(o.Requests, text)
 	}
+
 	for _, p := range t.AlsoAt {
-		if s := layout.OneLine(p.Station); s != m.rec.Station && !slices.Contains(o.AlsoAt, s) {
-			o.AlsoAt = append(o.AlsoAt, s)
+		if text := layout.OneLine(p.Station); text != m.rec.Station && !slices.Contains(o.AlsoAt, text) {
+			o.AlsoAt = append(o.AlsoAt, text)
 		}
 	}
 }
 
 // band is what the card cancels or replaces; nil if that is nothing.
 func (b *builder) band(i int) *Void {
-	m := &b.g.members[i]
-	if !mustAck(m.t) {
+	card := &b.g.members[i]
+	if !mustAck(card.t) {
 		return nil
 	}
-	v := &Void{Job: m.rec.Job, Station: m.rec.Station, At: unixMillis(m.t.Received),
-		Clock: ticket.Clock(m.t.Received, m.t.Zone), Changed: m.t.Changed != nil,
-		Whole: m.t.Void && len(m.t.Lines) == 0, AckedAt: m.rec.AckedAt, Acked: m.rec.Acked}
+
+	v := &Void{Job: card.rec.Job, Station: card.rec.Station, At: unixMillis(card.t.Received),
+		Clock: ticket.Clock(card.t.Received, card.t.Zone), Changed: card.t.Changed != nil,
+		Whole: card.t.Void && len(card.t.Lines) == 0, AckedAt: card.rec.AckedAt, Acked: card.rec.Acked}
 	void := false // the line above, to which modifiers belong
-	for _, l := range m.t.Lines {
+	for _, l := range card.t.Lines {
 		if l.Void && (l.Depth == 0 || !void) {
 			v.Lines = append(v.Lines, lineText(&l))
 		}
 		void = l.Void
 	}
+
 	for j := range b.g.members { // the latest that had left before the cook could know
 		was := &b.g.members[j]
 		gone := was.state == Bumped || was.state == Replaced && was.rec.DepartedBy != "" && was.departedAt != 0
-		if gone && !was.t.Void && was.rec.Job != m.rec.Job && was.departedAt <= m.rec.CameAt {
-			v.BumpedClock = ticket.Clock(time.UnixMilli(was.departedAt), m.t.Zone)
+		if gone && !was.t.Void && was.rec.Job != card.rec.Job && was.departedAt <= card.rec.CameAt {
+			v.BumpedClock = ticket.Clock(time.UnixMilli(was.departedAt), card.t.Zone)
 		}
 	}
+
 	return v
 }
 
@@ -123,11 +134,12 @@ func (b *builder) band(i int) *Void {
 func (b *builder) belongsTo(o *Order) {
 	var last *member
 	for i := range b.g.members[:b.lot[0]] {
-		m := &b.g.members[i]
-		if m.state == Bumped && !m.t.Void && (last == nil || m.departure > last.departure) {
-			last = m
+		card := &b.g.members[i]
+		if card.state == Bumped && !card.t.Void && (last == nil || card.departure > last.departure) {
+			last = card
 		}
 	}
+
 	if last != nil {
 		o.BumpedClock = ticket.Clock(time.UnixMilli(last.departedAt), last.t.Zone)
 	}
@@ -135,9 +147,9 @@ func (b *builder) belongsTo(o *Order) {
 
 // addTicket adds card i to the order.
 func (b *builder) addTicket(o *Order, i int) {
-	m := &b.g.members[i]
-	r, t := &m.rec, m.t
-	k := Ticket{
+	card := &b.g.members[i]
+	r, t := &card.rec, card.t
+	shown := Ticket{
 		Job: r.Job, Version: r.Version, Station: layout.OneLine(r.Station), State: r.State, Place: r.Place,
 		At: unixMillis(t.Received), Clock: ticket.Clock(t.Received, t.Zone), Seen: r.SeenAt, Shown: r.Shown,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: allUnrouted(t.Lines),
@@ -145,23 +157,28 @@ func (b *builder) addTicket(o *Order, i int) {
 		Added: i > 0 && b.first[t.Request] == i, Changed: t.Changed != nil, Raw: layout.OneLine(t.Raw),
 		alarmAckedAt: r.AlarmAckedAt,
 	}
+
 	for _, s := range r.RefusedBy {
-		k.RefusedBy = append(k.RefusedBy, layout.OneLine(s))
+		shown.RefusedBy = append(shown.RefusedBy, layout.OneLine(s))
 	}
+
 	if r.State == Bumped {
-		k.bumpedClock = ticket.Clock(time.UnixMilli(r.DepartedAt), t.Zone)
+		shown.bumpedClock = ticket.Clock(time.UnixMilli(r.DepartedAt), t.Zone)
 	}
-	k.Notes = append(question(t.MayCancel), b.texts(t.Later)...)
+
+	shown.Notes = append(question(t.MayCancel), b.texts(t.Later)...)
 	if at, ok := strings.CutPrefix(layout.Wanted(t), "Wanted "); ok {
-		k.Notes = append(k.Notes, Text{Key: "wanted", Text: at})
+		shown.Notes = append(shown.Notes, Text{Key: "wanted", Text: at})
 	}
-	if c := t.Changed; c != nil {
-		k.Notes = append(k.Notes, Text{Key: "replaces", Text: layout.OneLine(c.Order), Tickets: c.Tickets,
-			Clock: ticket.Clock(c.Received, t.Zone), Part: c.Part, Parts: c.Parts})
+	if change := t.Changed; change != nil {
+		shown.Notes = append(shown.Notes, Text{Key: "replaces", Text: layout.OneLine(change.Order),
+			Tickets: change.Tickets, Clock: ticket.Clock(change.Received, t.Zone), Part: change.Part,
+			Parts: change.Parts})
 	}
-	k.Notes = append(k.Notes, b.texts(slices.Concat(t.Banners, t.Notes))...)
-	k.Items = b.items(m)
-	for _, it := range k.Items {
+
+	shown.Notes = append(shown.Notes, b.texts(slices.Concat(t.Banners, t.Notes))...)
+	shown.Items = b.items(card)
+	for _, it := range shown.Items {
 		if it.Course != "" && !slices.Contains(o.Courses, it.Course) {
 			o.Courses = append(o.Courses, it.Course)
 		}
@@ -169,7 +186,8 @@ func (b *builder) addTicket(o *Order, i int) {
 			o.Left++
 		}
 	}
-	o.Tickets = append(o.Tickets, k)
+
+	o.Tickets = append(o.Tickets, shown)
 }
 
 // noName is shown for an item without a name.
@@ -180,13 +198,15 @@ func (b *builder) items(m *member) []Item {
 	out := make([]Item, 0, len(m.t.Lines))
 	var done bool
 	for n := range m.t.Lines {
-		l := &m.t.Lines[n]
+		line := &m.t.Lines[n]
 		it := Item{
-			id: l.ID, I: n, Depth: max(l.Depth, 0), Quantity: layout.OneLine(l.Quantity), Name: layout.OneLine(l.Name),
-			Notes: append(question(l.MayCancel), b.texts(l.Notes)...),
-			Seat:  layout.OneLine(l.Seat), Course: layout.OneLine(l.Course),
-			Void: l.Void, Refire: l.Refire, NoRoute: l.NoRoute, Raw: l.Raw, Fire: b.fire(m.t, l),
+			id: line.ID, I: n, Depth: max(line.Depth, 0), Quantity: layout.OneLine(line.Quantity),
+			Name:  layout.OneLine(line.Name),
+			Notes: append(question(line.MayCancel), b.texts(line.Notes)...),
+			Seat:  layout.OneLine(line.Seat), Course: layout.OneLine(line.Course),
+			Void: line.Void, Refire: line.Refire, NoRoute: line.NoRoute, Raw: line.Raw, Fire: b.fire(m.t, line),
 		}
+
 		if it.Quantity == "" {
 			it.Quantity = "1"
 		}
@@ -199,15 +219,18 @@ func (b *builder) items(m *member) []Item {
 				it.Course = layout.OneLine(m.t.Course)
 			}
 		}
+
 		it.Done = done
-		if f := b.look.Alarms; f != nil {
-			it.Alarm = !it.Raw && f(it.Name)
+		if isAlarm := b.look.Alarms; isAlarm != nil {
+			it.Alarm = !it.Raw && isAlarm(it.Name)
 		}
-		if f := b.look.Colour; f != nil && it.Depth > 0 {
-			it.Colour = f(it.Name)
+		if colourOf := b.look.Colour; colourOf != nil && it.Depth > 0 {
+			it.Colour = colourOf(it.Name)
 		}
+
 		out = append(out, it)
 	}
+
 	return out
 }
 
@@ -254,10 +277,11 @@ func (b *builder) alarms(o *Order) {
 
 		before := len(o.Alarms)
 		for _, t := range texts {
-			if a := (Alarm{t.Text, k.Job}); t.Alarm && !slices.Contains(o.Alarms, a) {
-				o.Alarms = append(o.Alarms, a)
+			if alarm := (Alarm{t.Text, k.Job}); t.Alarm && !slices.Contains(o.Alarms, alarm) {
+				o.Alarms = append(o.Alarms, alarm)
 			}
 		}
+
 		if len(o.Alarms) > before {
 			unread = unread || k.alarmAckedAt == 0
 			o.AlarmAckedAt = max(o.AlarmAckedAt, k.alarmAckedAt)
@@ -268,30 +292,34 @@ func (b *builder) alarms(o *Order) {
 	if unread {
 		o.AlarmAckedAt = 0
 	}
+
 	o.MustAckAlarm = b.look.AckAlarm && unread
 }
 
 // versionOf is a hash of what a cook may press on: not of what changes by itself, like whether a page has
 // shown it. It is cut to 53 bits because pages compute in floating point.
 func versionOf(o *Order) uint64 {
-	h := fnv.New64a()
-	sum := func(n uint64) { _ = binary.Write(h, binary.BigEndian, n) }
+	hash := fnv.New64a()
+	sum := func(n uint64) { _ = binary.Write(hash, binary.BigEndian, n) }
 	sum(o.Departure)
 	for _, k := range o.Tickets {
-		h.Write([]byte(k.Station))
+		hash.Write([]byte(k.Station))
 		sum(k.Job)
 		sum(k.Version)
 	}
+
 	for _, v := range o.Voids {
 		sum(v.Job)
 		if v.Acked {
 			sum(1)
 		}
 	}
+
 	for _, p := range o.Parts {
-		fmt.Fprint(h, p.Station, p.State, p.Jobs, p.Left)
+		fmt.Fprint(hash, p.Station, p.State, p.Jobs, p.Left)
 	}
-	return h.Sum64() >> 11
+
+	return hash.Sum64() >> 11
 }
 
 // mustAck says whether a cook must acknowledge a ticket: it cancels something, or replaces another one.

@@ -23,8 +23,10 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 	if c.Do == Tick || c.Do == Untick {
 		return Result{}, fmt.Errorf("%w: %s is for a pass, and %s is a board", ErrCommand, c.Do, b.station)
 	}
+
 	b.write.Lock()
 	defer b.write.Unlock()
+
 	jobs, out := b.resumed(c)
 	if out == "" {
 		jobs, out = b.decide(c)
@@ -32,11 +34,13 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 	if out != Done {
 		return b.result(c, jobs, out), nil
 	}
+
 	by := &lastChange{Do: c.Do, Item: c.Item, At: time.Now().UnixMilli(), By: c.ID, Jobs: jobs}
 	err := b.change(ctx, jobs, func(r *record) bool { return b.apply(r, by) })
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", c.Do, err)
 	}
+
 	res := b.result(c, jobs, Done)
 	b.sweep(ctx)
 	return res, nil
@@ -47,19 +51,22 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 func (b *Board) resumed(c Command) ([]uint64, Outcome) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
+
 	var known []uint64
 	for job, e := range b.cards {
 		if !slices.Contains(e.rec.CommandIDs, c.ID) {
 			continue
 		}
 		known = append(known, job)
-		if l := e.rec.LastChange; l != nil && l.By == c.ID && len(l.Jobs) > 0 {
-			return l.Jobs, Done
+		if last := e.rec.LastChange; last != nil && last.By == c.ID && len(last.Jobs) > 0 {
+			return last.Jobs, Done
 		}
 	}
+
 	if len(known) > 0 {
 		return known, Done
 	}
+
 	return nil, ""
 }
 
@@ -67,8 +74,8 @@ func (b *Board) resumed(c Command) ([]uint64, Outcome) {
 func (b *Board) result(c Command, jobs []uint64, out Outcome) Result {
 	r := Result{ID: c.ID, Outcome: out, Order: b.Order(c.Order), At: b.At()}
 	if len(jobs) > 0 {
-		if o := b.OrderOf(jobs[0]); o != nil {
-			r.Order = o
+		if order := b.OrderOf(jobs[0]); order != nil {
+			r.Order = order
 		}
 	}
 	return r
@@ -105,16 +112,19 @@ func (o *Order) Group() string {
 func (v *Orders) successor(key string) *Order {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
+
 	group, off, _ := strings.Cut(key, "~")
 	if off != "" {
 		return v.byKey[group]
 	}
+
 	var last *Order
 	for k, o := range v.byKey {
 		if strings.HasPrefix(k, key+"~") && (last == nil || o.Departure > last.Departure) {
 			last = o
 		}
 	}
+
 	return last
 }
 
@@ -124,46 +134,50 @@ func (b *Board) decide(c Command) ([]uint64, Outcome) {
 	if c.Do == ItemDone || c.Do == ItemUndone {
 		return b.decideItem(c)
 	}
-	o := b.Order(c.Order)
-	if o == nil {
-		if o = b.successor(c.Order); o != nil && (c.Do == Bump || c.Do == Recall) {
-			return o.Jobs(), Already
+
+	order := b.Order(c.Order)
+	if order == nil {
+		if order = b.successor(c.Order); order != nil && (c.Do == Bump || c.Do == Recall) {
+			return order.Jobs(), Already
 		}
 		return nil, Gone
 	}
-	open, jobs := o.State == Open, o.Jobs()
+
+	open, jobs := order.State == Open, order.Jobs()
 	switch {
-	case c.Do == Bump && !open, c.Do == Recall && open, c.Do == AckVoid && open && !o.MustAckVoid,
-		c.Do == AckAlarm && open && len(o.Alarms) == 0, c.Do == AckAlarm && o.AlarmAckedAt != 0:
+	case c.Do == Bump && !open, c.Do == Recall && open, c.Do == AckVoid && open && !order.MustAckVoid,
+		c.Do == AckAlarm && open && len(order.Alarms) == 0, c.Do == AckAlarm && order.AlarmAckedAt != 0:
 		return jobs, Already
-	case c.Version != o.Version, !open && (c.Do == AckVoid || c.Do == AckAlarm):
+	case c.Version != order.Version, !open && (c.Do == AckVoid || c.Do == AckAlarm):
 		return jobs, Conflict
 	// A cancellation that nobody has read would be cooked: the order may not disappear before.
-	case c.Do == Bump && (o.MustAckVoid || o.MustAckAlarm):
+	case c.Do == Bump && (order.MustAckVoid || order.MustAckAlarm):
 		return jobs, Unread
-	case c.Do == Recall && time.Since(time.UnixMilli(o.DepartedAt)) >= b.recallFor:
+	case c.Do == Recall && time.Since(time.UnixMilli(order.DepartedAt)) >= b.recallFor:
 		return nil, Gone
 	case c.Do == Undo:
 		if jobs = b.undoable(jobs); jobs == nil {
-			return o.Jobs(), TooLate
+			return order.Jobs(), TooLate
 		}
 	case c.Do == AckVoid, c.Do == AckAlarm:
-		jobs = b.unread(o, c.Do)
+		jobs = b.unread(order, c.Do)
 	}
+
 	return jobs, Done
 }
 
 // decideItem is decide for one item.
 func (b *Board) decideItem(c Command) ([]uint64, Outcome) {
-	e := b.get(c.Job)
-	if e == nil || c.Item < 0 || c.Item >= len(e.t.Lines) || e.t.Lines[c.Item].Depth > 0 {
+	card := b.get(c.Job)
+	if card == nil || c.Item < 0 || c.Item >= len(card.t.Lines) || card.t.Lines[c.Item].Depth > 0 {
 		return nil, Gone
 	}
+
 	jobs := []uint64{c.Job}
 	switch {
-	case slices.Contains(e.rec.Done, c.Item) == (c.Do == ItemDone):
+	case slices.Contains(card.rec.Done, c.Item) == (c.Do == ItemDone):
 		return jobs, Already
-	case c.Version != e.rec.Version, e.rec.State != Open:
+	case c.Version != card.rec.Version, card.rec.State != Open:
 		return jobs, Conflict
 	}
 	return jobs, Done
@@ -172,11 +186,11 @@ func (b *Board) decideItem(c Command) ([]uint64, Outcome) {
 // unread returns the cards of the order whose cancellation or allergy nobody has acknowledged.
 func (b *Board) unread(o *Order, do Verb) []uint64 {
 	return slices.DeleteFunc(o.Jobs(), func(job uint64) bool {
-		e := b.get(job)
+		card := b.get(job)
 		if do == AckVoid {
-			return e.rec.Acked || !mustAck(e.t)
+			return card.rec.Acked || !mustAck(card.t)
 		}
-		return e.rec.AlarmAckedAt != 0 || !slices.ContainsFunc(o.Alarms, func(a Alarm) bool { return a.Job == job })
+		return card.rec.AlarmAckedAt != 0 || !slices.ContainsFunc(o.Alarms, func(a Alarm) bool { return a.Job == job })
 	})
 }
 
@@ -185,20 +199,22 @@ func (b *Board) unread(o *Order, do Verb) []uint64 {
 func (b *Board) undoable(jobs []uint64) (latest []uint64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
+
 	var last *lastChange
 	for _, job := range jobs {
-		l := b.cards[job].rec.LastChange
-		if l == nil || !undoable(l.Do) || time.Since(time.UnixMilli(l.At)) >= UndoFor {
+		change := b.cards[job].rec.LastChange
+		if change == nil || !undoable(change.Do) || time.Since(time.UnixMilli(change.At)) >= UndoFor {
 			continue
 		}
 		// Not by time alone: a delivery that was repeated has changed some cards later than others.
-		if last == nil || l.By != last.By && l.At >= last.At {
-			last, latest = l, nil
+		if last == nil || change.By != last.By && change.At >= last.At {
+			last, latest = change, nil
 		}
-		if l.By == last.By {
+		if change.By == last.By {
 			latest = append(latest, job)
 		}
 	}
+
 	return latest
 }
 
@@ -212,12 +228,14 @@ func (b *Board) apply(r *record, by *lastChange) bool {
 		by.Do == Recall && r.State == Open || r.State == Replaced {
 		return false
 	}
+
 	last := r.LastChange
 	r.Version++
 	r.Shown = true // a cook pressed on it, so a page has shown it
 	if r.CommandIDs = append(r.CommandIDs, by.By); len(r.CommandIDs) > maxCommandIDs {
 		r.CommandIDs = r.CommandIDs[len(r.CommandIDs)-maxCommandIDs:]
 	}
+
 	r.LastChange = by
 	r.note(string(by.Do), by.Item)
 	switch by.Do {
@@ -244,6 +262,7 @@ func (b *Board) apply(r *record, by *lastChange) bool {
 			r.reverse(last)
 		}
 	}
+
 	return true
 }
 

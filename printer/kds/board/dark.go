@@ -84,19 +84,22 @@ func (b *Board) readUnprinted() (out []*entry, err error) {
 		if !found {
 			continue
 		}
-		e, err := decodeRecord(value)
+
+		card, err := decodeRecord(value)
 		if err != nil {
 			return nil, err
 		}
-		if e.needsPaper() {
-			out = append(out, e)
+		if card.needsPaper() {
+			out = append(out, card)
 			continue
 		}
+
 		b.mu.Lock()
-		b.cards[job] = e
+		b.cards[job] = card
 		b.mu.Unlock()
 		b.publish()
 	}
+
 	slices.SortFunc(out, func(x, y *entry) int { return int(x.rec.Place) - int(y.rec.Place) })
 	return out, nil
 }
@@ -108,6 +111,7 @@ func paperOf(cards []*entry) ticket.Ticket {
 		Number: "OPEN ORDERS", Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
 		Received: time.Now().UTC(), Notes: []string{wasOnTheScreen}, Whole: true,
 	}
+
 	for _, e := range cards {
 		t.Lines = append(t.Lines, e.paperLines()...)
 	}
@@ -150,6 +154,7 @@ func (e *entry) paperLines() []ticket.Line {
 	if e.rec.Reprint {
 		heads = append(heads, "REPRINT")
 	}
+
 	lines[0].Notes = append(heads, lines[0].Notes...)
 	return lines
 }
@@ -164,10 +169,12 @@ func (e *entry) paperLines() []ticket.Line {
 func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string) error {
 	b.write.Lock()
 	defer b.write.Unlock()
+
 	was := b.get(d.Job)
 	if was != nil && was.rec.State != Open {
 		return nil
 	}
+
 	t := &d.Ticket
 	var r record
 	if was != nil {
@@ -193,6 +200,7 @@ func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string)
 	if err := b.replace(ctx); err != nil {
 		return err
 	}
+
 	b.publish()
 	b.sweep(ctx)
 	return nil

@@ -66,6 +66,7 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 			same := func(g *group) bool {
 				return !differ(g.check, t.Check) && !differ(g.number, number) && g.wasAt(table)
 			}
+
 			if t.Check != "" {
 				g = latest(by[c.byCheck], func(*group) bool { return true })
 			}
@@ -76,6 +77,7 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 					})
 				})
 			}
+
 			if g == nil && number != "" {
 				g = latest(by[c.byNumber], func(g *group) bool { return same(g) && g.wasHere(c.rec.CameAt, recallFor) })
 			}
@@ -85,10 +87,12 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 				})
 			}
 		}
+
 		if g == nil {
 			g = &group{key: c.key}
 			all = append(all, g)
 		}
+
 		g.members = append(g.members, c)
 		g.check, g.number = cmp.Or(g.check, t.Check), cmp.Or(g.number, number)
 		if table != "" && !g.isAt(table) {
@@ -97,12 +101,14 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 		if !ordinary(t) {
 			continue
 		}
+
 		for _, k := range []string{c.byCheck, c.byRequest, c.byNumber, c.byTable} {
 			if !slices.Contains(by[k], g) {
 				by[k] = append(by[k], g)
 			}
 		}
 	}
+
 	return all
 }
 
@@ -148,16 +154,17 @@ type names struct {
 
 // namesOf computes the names of a card. The station is not part of them, so that boards agree.
 func namesOf(t *ticket.Ticket, job uint64) names {
-	n := names{number: number(t), table: tableKey(t)}
-	n.byCheck = "c\x00" + t.Venue + "\x00" + t.Check
-	n.byRequest, n.byNumber = "r\x00"+t.Venue+"\x00"+t.Request, "n\x00"+t.Venue+"\x00"+n.number
-	n.byTable = "t\x00" + t.Venue + "\x00" + n.table
-	words := []string{t.Venue, t.Request, t.Record, n.number, n.table}
+	found := names{number: number(t), table: tableKey(t)}
+	found.byCheck = "c\x00" + t.Venue + "\x00" + t.Check
+	found.byRequest, found.byNumber = "r\x00"+t.Venue+"\x00"+t.Request, "n\x00"+t.Venue+"\x00"+found.number
+	found.byTable = "t\x00" + t.Venue + "\x00" + found.table
+	words := []string{t.Venue, t.Request, t.Record, found.number, found.table}
 	if !ordinary(t) {
 		words = append(words, strconv.FormatUint(job, 10))
 	}
-	n.key = ticket.Hash(words...)
-	return n
+
+	found.key = ticket.Hash(words...)
+	return found
 }
 
 // An assembler makes orders of groups. It keeps them: most changes concern one order of many.
@@ -189,6 +196,7 @@ func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []
 		if !ok || !slices.Equal(was.members, g.members) {
 			was = a.assemble(g, finish)
 		}
+
 		now[g.key] = was
 		for i, o := range was.orders {
 			if finish != nil && o.State == Open {
@@ -203,13 +211,14 @@ func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []
 			out = append(out, o)
 		}
 	}
+
 	a.groups = now
 	return out
 }
 
 // assemble makes the orders of a group: one of the cards that are here, and one of each lot that left together.
 func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
-	m := assembled{members: g.members}
+	result := assembled{members: g.members}
 	var lots [][]int
 	first := map[string]int{}
 	for i, c := range g.members {
@@ -219,27 +228,32 @@ func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 		if c.state == Replaced { // it is not shown, and stays in its group, so that what comes later joins it
 			continue
 		}
+
 		j := slices.IndexFunc(lots, func(l []int) bool {
 			first := g.members[l[0]]
 			return first.state == c.state && first.with == c.with
 		})
+
 		if j < 0 {
 			lots, j = append(lots, nil), len(lots)
 		}
+
 		lots[j] = append(lots[j], i)
 	}
+
 	for _, lot := range lots {
-		b := builder{look: &a.look, g: g, first: first, lot: lot}
-		o := b.order()
+		build := builder{look: &a.look, g: g, first: first, lot: lot}
+		order := build.order()
 		if finish != nil {
-			finish(g, o)
+			finish(g, order)
 		} else {
-			o.Ready = o.State == Bumped && g.hasWanted(o)
+			order.Ready = order.State == Bumped && g.hasWanted(order)
 		}
-		o.seal()
-		m.orders = append(m.orders, o)
+		order.seal()
+		result.orders = append(result.orders, order)
 	}
-	return m
+
+	return result
 }
 
 // seal gives an order its version. It is not changed after that.

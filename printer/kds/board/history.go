@@ -76,6 +76,7 @@ func newOrders(station string) *Orders {
 func (v *Orders) set(list []*Order) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+
 	now := make(map[string]*Order, len(list))
 	seq := v.seq
 	for _, o := range list {
@@ -87,11 +88,13 @@ func (v *Orders) set(list []*Order) {
 		now[o.Key] = o
 		v.add(Event{Kind: "order", Order: o.Key, View: o})
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(v.byKey)) {
 		if now[key] == nil {
 			v.add(Event{Kind: "forget_order", Order: key})
 		}
 	}
+
 	if v.byKey = now; v.seq != seq {
 		close(v.changed)
 		v.changed = make(chan struct{})
@@ -111,42 +114,47 @@ func (v *Orders) add(e Event) {
 			v.bytes += len(old.json)
 		}
 	}
+
 	v.past, v.bytes = append(v.past, e), v.bytes+len(e.json)
 }
 
 // sumOf is a hash of all that pages show of an order.
 func sumOf(o *Order) uint64 {
-	b, _ := json.Marshal(o) // as above
-	h := fnv.New64a()
-	h.Write(b)
-	return h.Sum64()
+	body, _ := json.Marshal(o) // as above
+	hash := fnv.New64a()
+	hash.Write(body)
+	return hash.Sum64()
 }
 
 // Snapshot returns the orders as they are now.
 func (v *Orders) Snapshot() Snapshot {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
+
 	now := time.Now()
-	s := Snapshot{ID: stateID(v.run, v.seq), Run: v.run, Seq: v.seq, Now: now.UnixMilli(), Station: v.station,
+	snap := Snapshot{ID: stateID(v.run, v.seq), Run: v.run, Seq: v.seq, Now: now.UnixMilli(), Station: v.station,
 		Orders: []*Order{}, Recall: []*Order{}}
 	for _, o := range v.byKey {
 		switch {
 		case o.State == Open:
-			s.Orders = append(s.Orders, o)
+			snap.Orders = append(snap.Orders, o)
 		// It is forgotten with the next change, so it may still be here.
 		case now.Sub(time.UnixMilli(o.DepartedAt)) < v.recallFor:
-			s.Recall = append(s.Recall, o)
+			snap.Recall = append(snap.Recall, o)
 		}
 	}
+
 	// The key second, so that two orders of one place do not change places from one snapshot to the next.
-	slices.SortFunc(s.Orders, func(a, b *Order) int {
+	slices.SortFunc(snap.Orders, func(a, b *Order) int {
 		return cmp.Or(cmp.Compare(a.Place, b.Place), strings.Compare(a.Key, b.Key))
 	})
-	slices.SortFunc(s.Recall, func(a, b *Order) int {
+
+	slices.SortFunc(snap.Recall, func(a, b *Order) int {
 		return cmp.Or(cmp.Compare(b.Departure, a.Departure), strings.Compare(a.Key, b.Key))
 	})
-	s.Recall = s.Recall[:min(len(s.Recall), v.recallKeep)]
-	return s
+
+	snap.Recall = snap.Recall[:min(len(snap.Recall), v.recallKeep)]
+	return snap
 }
 
 // Order returns the order with that key; nil if there is none.

@@ -34,6 +34,7 @@ func (b *Board) sweep(ctx context.Context) {
 		b.mu.Unlock()
 		b.publish()
 	}
+
 	for job, offAt := range b.archived {
 		if time.Since(time.UnixMilli(offAt)) < storedFor {
 			continue
@@ -53,6 +54,7 @@ func (b *Board) forgettable() (gone []*entry) {
 	recallable, needed := map[uint64]bool{}, map[uint64]bool{}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
+
 	for _, o := range slices.Concat(snap.Orders, snap.Recall) {
 		for _, r := range o.refs {
 			recallable[r.Job] = o.State != Open
@@ -61,12 +63,14 @@ func (b *Board) forgettable() (gone []*entry) {
 			needed[m.rec.Job] = true
 		}
 	}
+
 	var off []*entry
 	for _, e := range b.cards {
 		if e.rec.State != Open {
 			off = append(off, e)
 		}
 	}
+
 	slices.SortFunc(off, func(x, y *entry) int { return int(y.rec.Departure) - int(x.rec.Departure) })
 	for i, e := range off {
 		keep := recallable[e.rec.Job]
@@ -78,6 +82,7 @@ func (b *Board) forgettable() (gone []*entry) {
 			gone = append(gone, e)
 		}
 	}
+
 	return gone
 }
 
@@ -111,10 +116,10 @@ type PastItem struct {
 func (b *Board) Past(from, to time.Time) ([]Past, error) {
 	var out []Past
 	err := b.o.KV.All(func(_ string, value []byte) bool {
-		e, err := decodeRecord(value)
-		if err == nil && !e.t.Void && ordinary(e.t) && e.rec.State != Replaced &&
-			!e.t.Received.Before(from) && e.t.Received.Before(to) {
-			out = append(out, e.past())
+		card, err := decodeRecord(value)
+		if err == nil && !card.t.Void && ordinary(card.t) && card.rec.State != Replaced &&
+			!card.t.Received.Before(from) && card.t.Received.Before(to) {
+			out = append(out, card.past())
 		}
 		return true
 	})
@@ -127,11 +132,13 @@ func (e *entry) past() Past {
 	if e.rec.State == Bumped {
 		p.Bumped = e.rec.DepartedAt
 	}
+
 	for _, m := range e.rec.Timeline {
 		if m.E == string(Recall) {
 			p.Recalls++
 		}
 	}
+
 	for i, l := range e.t.Lines {
 		if l.Depth != 0 || l.Void {
 			continue
@@ -143,5 +150,6 @@ func (e *entry) past() Past {
 		}
 		p.Items = append(p.Items, it)
 	}
+
 	return p
 }

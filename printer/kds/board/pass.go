@@ -71,25 +71,28 @@ func OpenPass(o PassOptions) (*Pass, error) {
 	if o.Title == nil {
 		o.Title = func(station string) string { return station }
 	}
-	x := &Pass{
+
+	pass := &Pass{
 		Orders: newOrders(o.Station), o: o,
 		log:  o.Logger.With("component", "kds", "station", o.Station),
 		sent: map[string]*sentOrder{}, ticks: map[string]*tick{},
 		known: map[string]*parts{}, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	if err := x.load(); err != nil {
+	if err := pass.load(); err != nil {
 		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)
 	}
+
 	for _, b := range o.Boards {
 		b.mu.Lock()
-		b.passes = append(slices.Clip(b.passes), x)
+		b.passes = append(slices.Clip(b.passes), pass)
 		b.mu.Unlock()
 	}
-	x.refresh()
+
+	pass.refresh()
 	ctx, cancel := context.WithCancel(context.Background())
-	x.stop = cancel
-	go x.follow(ctx)
-	return x, nil
+	pass.stop = cancel
+	go pass.follow(ctx)
+	return pass, nil
 }
 
 // load reads what is stored. What cannot be read is skipped: its order is shown again, which a cook can bump.
@@ -99,20 +102,21 @@ func (x *Pass) load() error {
 		var err error
 		switch {
 		case strings.HasPrefix(key, sentPrefix):
-			s := &sentOrder{}
-			if err = json.Unmarshal(value, s); err == nil && s.V == recordVersion {
-				x.sent[key] = s
+			sent := &sentOrder{}
+			if err = json.Unmarshal(value, sent); err == nil && sent.V == recordVersion {
+				x.sent[key] = sent
 				return true
 			}
 		case strings.HasPrefix(key, tickPrefix):
-			k := &tick{}
-			if err = json.Unmarshal(value, k); err == nil && k.V == recordVersion {
-				x.ticks[key] = k
+			ticked := &tick{}
+			if err = json.Unmarshal(value, ticked); err == nil && ticked.V == recordVersion {
+				x.ticks[key] = ticked
 				return true
 			}
 		default:
 			return true
 		}
+
 		x.log.Warn("cannot read what was stored at the pass; its order is shown again", "key", key, "err", err)
 		return true
 	})
@@ -157,8 +161,8 @@ func (x *Pass) SetLook(l Look) {
 func (x *Pass) needs(p Ref) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s := x.lastSent[p]
-	return s == nil || s.Recalled || time.Since(time.UnixMilli(s.At)) < x.recallFor
+	sent := x.lastSent[p]
+	return sent == nil || sent.Recalled || time.Since(time.UnixMilli(sent.At)) < x.recallFor
 }
 
 // refresh publishes the changes of the boards. Boards call it.
@@ -180,20 +184,24 @@ func (x *Pass) publish() {
 			if !ordinary(e.t) || old {
 				continue
 			}
-			m := member{entry: e, state: Open}
-			if s := x.lastSent[m.ref()]; s != nil && !s.Recalled {
-				m.state, m.departure, m.departedAt, m.with = Bumped, s.Departure, s.At, fmt.Sprint(s.Departure)
+			shown := member{entry: e, state: Open}
+			if sent := x.lastSent[shown.ref()]; sent != nil && !sent.Recalled {
+				shown.state, shown.departure, shown.departedAt = Bumped, sent.Departure, sent.At
+				shown.with = fmt.Sprint(sent.Departure)
 			}
 			if e.rec.State == Replaced {
-				m.state = Replaced
+				shown.state = Replaced
 			}
-			members = append(members, m)
+			members = append(members, shown)
 		}
+
 		b.mu.RUnlock()
 	}
+
 	slices.SortFunc(members, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.rec.Job, b.rec.Job), strings.Compare(a.rec.Station, b.rec.Station))
 	})
+
 	groups := grouped(members, x.recallFor)
 	x.forgetParts(groups)
 	x.set(slices.DeleteFunc(x.assembler.orders(groups, x.finish), isOver))

@@ -29,6 +29,7 @@ func (x *Pass) Do(ctx context.Context, c Command) (Result, error) {
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
+
 	x.write.Lock()
 	defer x.write.Unlock()
 
@@ -49,24 +50,26 @@ func (x *Pass) Do(ctx context.Context, c Command) (Result, error) {
 		x.sweep(ctx)
 	}
 
-	r := Result{ID: c.ID, Outcome: out, Order: x.Order(c.Order), At: x.At()}
-	if r.Order == nil {
-		r.Order = x.successor(c.Order)
+	result := Result{ID: c.ID, Outcome: out, Order: x.Order(c.Order), At: x.At()}
+	if result.Order == nil {
+		result.Order = x.successor(c.Order)
 	}
-	return r, nil
+
+	return result, nil
 }
 
 // send carries out a command that moves an order. write is held.
 func (x *Pass) send(ctx context.Context, c Command) (Outcome, error) {
-	s, out := x.decide(c)
-	if out != Done || s == nil {
+	sent, out := x.decide(c)
+	if out != Done || sent == nil {
 		return out, nil
 	}
-	if err := x.put(ctx, sentKey(s.Departure), s); err != nil {
+	if err := x.put(ctx, sentKey(sent.Departure), sent); err != nil {
 		return "", fmt.Errorf("%s order: %w", c.Do, err)
 	}
+
 	x.mu.Lock()
-	x.sent[sentKey(s.Departure)] = s
+	x.sent[sentKey(sent.Departure)] = sent
 	x.index()
 	x.mu.Unlock()
 	x.publish()
@@ -92,16 +95,17 @@ func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 		}
 	}
 
-	o := x.Order(c.Order)
-	if o == nil && c.Do != Undo && x.successor(c.Order) != nil {
+	order := x.Order(c.Order)
+	if order == nil && c.Do != Undo && x.successor(c.Order) != nil {
 		return nil, Already
 	}
+
 	switch {
-	case o == nil:
+	case order == nil:
 		return nil, Gone
-	case c.Do == Bump && o.State != Open, c.Do == Recall && o.State == Open:
+	case c.Do == Bump && order.State != Open, c.Do == Recall && order.State == Open:
 		return nil, Already
-	case c.Version != o.Version:
+	case c.Version != order.Version:
 		return nil, Conflict
 	}
 
@@ -109,63 +113,68 @@ func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 	if c.Do == Bump {
 		// After a failed Put the same number is used again: if the first value was stored all the same, the
 		// next one replaces it under the same key, so at most one of them exists.
-		return &sentOrder{V: recordVersion, Departure: x.lastDeparture + 1, At: now.UnixMilli(), Key: o.Key,
-			Cards: o.refs, CommandIDs: []string{c.ID}}, Done
+		return &sentOrder{V: recordVersion, Departure: x.lastDeparture + 1, At: now.UnixMilli(), Key: order.Key,
+			Cards: order.refs, CommandIDs: []string{c.ID}}, Done
 	}
 
-	was, since := x.sent[sentKey(o.Departure)], now.Sub(time.UnixMilli(o.DepartedAt))
+	was, since := x.sent[sentKey(order.Departure)], now.Sub(time.UnixMilli(order.DepartedAt))
 	switch {
 	case was == nil || c.Do == Undo && since >= UndoFor:
 		return nil, TooLate
 	case since >= x.recallFor:
 		return nil, Gone
 	}
-	s := *was
-	s.Recalled, s.RecalledAt, s.CommandIDs = true, now.UnixMilli(), append(slices.Clone(was.CommandIDs), c.ID)
-	return &s, Done
+
+	sent := *was
+	sent.Recalled, sent.RecalledAt, sent.CommandIDs = true, now.UnixMilli(), append(slices.Clone(was.CommandIDs), c.ID)
+	return &sent, Done
 }
 
 // tick ticks a part of an order, or takes that back. write is held.
 func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
-	o := x.Order(c.Order)
-	if o == nil {
+	order := x.Order(c.Order)
+	if order == nil {
 		return Gone, nil
 	}
-	i := slices.IndexFunc(o.Parts, func(p Part) bool { return p.Station == c.Part })
+
+	i := slices.IndexFunc(order.Parts, func(p Part) bool { return p.Station == c.Part })
 	if i < 0 {
 		return Gone, nil
 	}
 
-	p := &o.Parts[i]
+	part := &order.Parts[i]
 	done := 0
-	for _, job := range p.byHand {
-		if k := x.ticks[tickKey(p.Station, job)]; k != nil && slices.Contains(k.CommandIDs, c.ID) {
+	for _, job := range part.byHand {
+		if ticked := x.ticks[tickKey(part.Station, job)]; ticked != nil && slices.Contains(ticked.CommandIDs, c.ID) {
 			done++
 		}
 	}
+
 	switch {
-	case done > 0 && done == len(p.byHand):
+	case done > 0 && done == len(part.byHand):
 		return Done, nil
-	case (p.TickedAt != 0) == (c.Do == Tick):
+	case (part.TickedAt != 0) == (c.Do == Tick):
 		return Already, nil
-	case done == 0 && c.Version != o.Version, p.State != PartOut && p.State != PartExpired && p.State != PartMade:
+	case done == 0 && c.Version != order.Version,
+		part.State != PartOut && part.State != PartExpired && part.State != PartMade:
 		return Conflict, nil
 	}
 
 	defer x.publish() // also after an error: what was stored is true
-	for _, job := range p.byHand {
-		key := tickKey(p.Station, job)
-		k := tick{V: recordVersion, Station: p.Station, Job: job, At: time.Now().UnixMilli(),
+	for _, job := range part.byHand {
+		key := tickKey(part.Station, job)
+		ticked := tick{V: recordVersion, Station: part.Station, Job: job, At: time.Now().UnixMilli(),
 			TakenBack: c.Do == Untick}
 		if was := x.ticks[key]; was != nil {
-			k.CommandIDs = slices.Clone(was.CommandIDs[max(0, len(was.CommandIDs)+1-maxCommandIDs):])
+			ticked.CommandIDs = slices.Clone(was.CommandIDs[max(0, len(was.CommandIDs)+1-maxCommandIDs):])
 		}
-		k.CommandIDs = append(k.CommandIDs, c.ID)
-		if err := x.put(ctx, key, k); err != nil {
-			return "", fmt.Errorf("%s %s: %w", c.Do, p.Station, err)
+		ticked.CommandIDs = append(ticked.CommandIDs, c.ID)
+		if err := x.put(ctx, key, ticked); err != nil {
+			return "", fmt.Errorf("%s %s: %w", c.Do, part.Station, err)
 		}
-		x.ticks[key] = &k
+		x.ticks[key] = &ticked
 	}
+
 	return Done, nil
 }
 
@@ -178,6 +187,7 @@ func (x *Pass) sweep(ctx context.Context) {
 			old = append(old, key)
 		}
 	}
+
 	for key, k := range x.ticks {
 		if time.Since(time.UnixMilli(k.At)) > storedFor {
 			old = append(old, key)
@@ -202,6 +212,7 @@ func (x *Pass) sweep(ctx context.Context) {
 func (x *Pass) Sent() map[Ref]int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+
 	out := map[Ref]int64{}
 	for p, s := range x.lastSent {
 		if !s.Recalled {
@@ -213,18 +224,21 @@ func (x *Pass) Sent() map[Ref]int64 {
 
 // Timeline says what happened to an order, at the stations and here.
 func (x *Pass) Timeline(key string) []Moment {
-	o := x.Order(key)
-	if o == nil {
+	order := x.Order(key)
+	if order == nil {
 		return nil
 	}
-	entries, zone := o.entries(x.o.Boards...), ""
+
+	entries, zone := order.entries(x.o.Boards...), ""
 	for _, e := range entries {
 		zone = e.t.Zone
 	}
-	here := x.sendings(zone, func(r Ref) bool { return slices.Contains(o.refs, r) })
-	for _, p := range o.Parts {
+
+	here := x.sendings(zone, func(r Ref) bool { return slices.Contains(order.refs, r) })
+	for _, p := range order.Parts {
 		here = appendMoment(here, zone, Moment{At: p.TickedAt, What: wasTicked, Station: p.Title})
 	}
+
 	return timelineOf(entries, here...)
 }
 
@@ -238,6 +252,7 @@ func (x *Pass) TimelineOfJob(job uint64) []Moment {
 func (x *Pass) sendings(zone string, with func(Ref) bool) (out []Moment) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+
 	for _, s := range x.sent {
 		if slices.ContainsFunc(s.Cards, with) {
 			out = appendMoment(out, zone, Moment{At: s.At, What: wasSentOut})

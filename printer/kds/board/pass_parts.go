@@ -41,18 +41,19 @@ func (x *Pass) forgetParts(groups []*group) {
 			if m.state != Open {
 				continue
 			}
+
 			key := requestKey(m.t)
-			p := now[key]
-			if p == nil {
-				if p = x.known[key]; p == nil {
-					p = &parts{}
+			known := now[key]
+			if known == nil {
+				if known = x.known[key]; known == nil {
+					known = &parts{}
 				}
-				now[key] = p
+				now[key] = known
 			}
 
-			if !slices.Contains(p.jobs, m.rec.Job) {
-				p.jobs = append(p.jobs, m.rec.Job)
-				p.asked, p.final = time.Time{}, false
+			if !slices.Contains(known.jobs, m.rec.Job) {
+				known.jobs = append(known.jobs, m.rec.Job)
+				known.asked, known.final = time.Time{}, false
 				select {
 				case x.wake <- struct{}{}:
 				default:
@@ -60,6 +61,7 @@ func (x *Pass) forgetParts(groups []*group) {
 			}
 		}
 	}
+
 	x.known = now
 }
 
@@ -88,6 +90,7 @@ func (x *Pass) ask() {
 			jobs[key] = slices.Clone(p.jobs)
 		}
 	}
+
 	x.write.Unlock()
 
 	lists := map[string][]Sibling{}
@@ -102,20 +105,22 @@ func (x *Pass) ask() {
 
 	x.write.Lock()
 	defer x.write.Unlock()
+
 	changed := false
 	for key, list := range lists {
-		p := x.known[key]
-		if p == nil || len(p.jobs) != len(jobs[key]) { // gone, or a card came meanwhile: asked again
+		known := x.known[key]
+		if known == nil || len(known.jobs) != len(jobs[key]) { // gone, or a card came meanwhile: asked again
 			continue
 		}
-		changed = changed || p.asked.IsZero() || !reflect.DeepEqual(p.list, list)
-		p.list, p.asked = list, time.Now()
+		changed = changed || known.asked.IsZero() || !reflect.DeepEqual(known.list, list)
+		known.list, known.asked = list, time.Now()
 
 		// The boards tell of their own cards.
-		p.final = !slices.ContainsFunc(list, func(s Sibling) bool {
-			return s.State.Open() || s.Card != nil && s.Card.State == Open && !slices.Contains(p.jobs, s.Job)
+		known.final = !slices.ContainsFunc(list, func(s Sibling) bool {
+			return s.State.Open() || s.Card != nil && s.Card.State == Open && !slices.Contains(known.jobs, s.Job)
 		})
 	}
+
 	if changed {
 		x.publish()
 	}
@@ -139,38 +144,40 @@ func (x *Pass) addParts(g *group, o *Order) {
 	tickets := partTickets(g, o, list)
 	netVoids(tickets)
 	for _, c := range tickets {
-		if p := o.part(c.station, x.o.Title); c.card != nil {
-			x.addCard(p, c)
+		if part := o.part(c.station, x.o.Title); c.card != nil {
+			x.addCard(part, c)
 		} else {
-			x.addJob(p, c)
+			x.addJob(part, c)
 		}
 	}
 
 	for i := range o.Parts {
-		p := &o.Parts[i]
-		p.judge()
-		ready = ready && (p.State == PartDone || p.State == PartMade || p.State == PartGone)
-		wanted = wanted || p.State != PartGone
+		part := &o.Parts[i]
+		part.judge()
+		ready = ready && (part.State == PartDone || part.State == PartMade || part.State == PartGone)
+		wanted = wanted || part.State != PartGone
 	}
+
 	o.Ready, o.Cancelled = ready && wanted, ready && !wanted
 }
 
 // partTickets are the tickets of an order: those on the boards, and those that only the queue has.
 func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 	ofCard := func(station string, k *Ticket, t *ticket.Ticket) {
-		p := newPartTicket(station, k.Job, t, k.Items, k.State == Bumped)
-		p.card = k
-		out = append(out, p)
+		added := newPartTicket(station, k.Job, t, k.Items, k.State == Bumped)
+		added.card = k
+		out = append(out, added)
 	}
+
 	ofSibling := func(station string, s *Sibling) {
 		if s.Card != nil {
 			ofCard(station, s.Card, &s.Ticket)
 			return
 		}
 		items := (&builder{look: &Look{}}).items(&member{entry: &entry{t: &s.Ticket}})
-		p := newPartTicket(station, s.Job, &s.Ticket, items, s.State == ticket.Cancelled)
-		p.sibling = s
-		out = append(out, p)
+		added := newPartTicket(station, s.Job, &s.Ticket, items, s.State == ticket.Cancelled)
+		added.sibling = s
+		out = append(out, added)
 	}
 
 	for _, k := range o.Tickets {
@@ -179,10 +186,10 @@ func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 			ofSibling(k.Station, &list[i])
 			continue
 		}
-		m := slices.IndexFunc(g.members, func(m member) bool {
-			return m.rec.Job == k.Job && layout.OneLine(m.rec.Station) == k.Station
+		at := slices.IndexFunc(g.members, func(at member) bool {
+			return at.rec.Job == k.Job && layout.OneLine(at.rec.Station) == k.Station
 		})
-		ofCard(k.Station, &k, g.members[m].t)
+		ofCard(k.Station, &k, g.members[at].t)
 	}
 
 	for _, s := range list {
@@ -192,6 +199,7 @@ func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 			ofSibling(layout.OneLine(s.Station), &s)
 		}
 	}
+
 	return out
 }
 
@@ -218,8 +226,8 @@ func (o *Order) part(station string, title func(string) string) *Part {
 func (x *Pass) take(p *Part, job uint64, now Progress, lines []string) {
 	if now.State == PartOut || now.State == PartExpired {
 		p.byHand = append(p.byHand, job)
-		if k := x.ticks[tickKey(p.Station, job)]; k != nil && !k.TakenBack {
-			now.State, p.TickedAt = PartMade, max(p.TickedAt, k.At)
+		if ticked := x.ticks[tickKey(p.Station, job)]; ticked != nil && !ticked.TakenBack {
+			now.State, p.TickedAt = PartMade, max(p.TickedAt, ticked.At)
 		}
 	}
 
@@ -228,62 +236,65 @@ func (x *Pass) take(p *Part, job uint64, now Progress, lines []string) {
 	if slices.Index(states, now.State) >= slices.Index(states, p.State) {
 		p.Progress = now
 	}
+
 	p.Jobs = append(p.Jobs, job)
 	p.Lines = append(p.Lines, lines...)
 }
 
 // addCard adds a card that a board has.
 func (x *Pass) addCard(p *Part, c *partTicket) {
-	k := c.card
+	card := c.card
 	_, left, _ := c.count()
 
 	now := Progress{Kind: OnBoard, State: PartOpen, Told: toldOpen}
 	switch {
 	case c.isOver(): // all of it is cancelled, so nothing is waited for
 		now.State, now.Told = PartGone, toldVoided
-	case k.State == Bumped:
-		now.State, now.Told, now.Clock = PartDone, toldBumped, k.bumpedClock
-	case k.Paper != "": // its screen was dark, and nobody has bumped it
-		now = Progress{Kind: Paper, State: PartOut, Told: toldDark, At: k.Paper}
+	case card.State == Bumped:
+		now.State, now.Told, now.Clock = PartDone, toldBumped, card.bumpedClock
+	case card.Paper != "": // its screen was dark, and nobody has bumped it
+		now = Progress{Kind: Paper, State: PartOut, Told: toldDark, At: card.Paper}
 	default:
 		p.Left += left
 	}
-	x.take(p, k.Job, now, c.lines())
+
+	x.take(p, card.Job, now, c.lines())
 }
 
 // addJob adds a job that is on no board of the pass. What was voided since is not waited for, wherever it is; but
 // a ticket that voids something itself must come out.
 func (x *Pass) addJob(p *Part, c *partTicket) {
-	s := c.sibling
+	job := c.sibling
 	wanted, _, voided := c.count()
-	must := mustAck(&s.Ticket)
+	must := mustAck(&job.Ticket)
 	live := wanted > 0 || voided == 0 && !must
-	if !live && !must && !s.Cut && !c.isCancelled() {
-		x.take(p, s.Job, Progress{Kind: s.Kind, State: PartGone, Told: toldVoided}, c.lines())
+	if !live && !must && !job.Cut && !c.isCancelled() {
+		x.take(p, job.Job, Progress{Kind: job.Kind, State: PartGone, Told: toldVoided}, c.lines())
 		return
 	}
 
-	now := Progress{Kind: s.Kind, State: PartOut, Told: string(s.State)}
-	if s.At != s.Station {
-		now.At = layout.OneLine(s.At)
+	now := Progress{Kind: job.Kind, State: PartOut, Told: string(job.State)}
+	if job.At != job.Station {
+		now.At = layout.OneLine(job.At)
 	}
-	if !s.Ended.IsZero() {
-		now.Clock = ticket.Clock(s.Ended, s.Ticket.Zone)
+	if !job.Ended.IsZero() {
+		now.Clock = ticket.Clock(job.Ended, job.Ticket.Zone)
 	}
 
 	switch {
-	case s.State == ticket.Held || s.State == ticket.Failed:
-		now.State, now.Why = PartHeld, layout.OneLine(s.Why)
-	case s.State.Open():
+	case job.State == ticket.Held || job.State == ticket.Failed:
+		now.State, now.Why = PartHeld, layout.OneLine(job.Why)
+	case job.State.Open():
 		now.State = PartWait
-	case s.State == ticket.Expired, s.State == ticket.Moved: // what was ordered may still be wanted
+	case job.State == ticket.Expired, job.State == ticket.Moved: // what was ordered may still be wanted
 		now.State = PartExpired
-	case s.State == ticket.Cancelled:
+	case job.State == ticket.Cancelled:
 		now.State = PartGone
 	case !live: // a cancellation is not made
 		now.State, now.Void = PartGone, true
 	}
-	x.take(p, s.Job, now, c.lines())
+
+	x.take(p, job.Job, now, c.lines())
 }
 
 // judge completes a part when all its tickets are known.

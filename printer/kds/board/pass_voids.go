@@ -29,17 +29,18 @@ type dish struct {
 
 // newPartTicket reads the dishes of a ticket. finished says that nobody waits for any of them.
 func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, finished bool) *partTicket {
-	p := &partTicket{station: station, job: job, t: t}
+	added := &partTicket{station: station, job: job, t: t}
 	isVoid := false // the line above, to which modifiers belong
 	for i := range items {
 		it := &items[i]
 		if it.Depth == 0 || it.Void && !isVoid {
-			p.dishes = append(p.dishes, &dish{of: p, id: it.id, quantity: it.Quantity, name: it.Name, void: it.Void,
+			added.dishes = append(added.dishes, &dish{of: added, id: it.id, quantity: it.Quantity, name: it.Name,
+				void:     it.Void,
 				finished: finished || it.Done, unnamed: it.Depth > 0 || it.Name == noName})
 		}
 		isVoid = it.Void
 	}
-	return p
+	return added
 }
 
 // maxNetted limits how many dishes and voids of an order are compared, each with each, at every change of a board.
@@ -62,6 +63,7 @@ func netVoids(tickets []*partTicket) {
 			}
 		}
 	}
+
 	dishes := append(finished, awaited...)
 	if len(voids)+len(dishes) > maxNetted {
 		return
@@ -75,6 +77,7 @@ func netVoids(tickets []*partTicket) {
 			}
 		}
 	}
+
 	for _, void := range voids {
 		for _, d := range dishes {
 			if d.name == void.name && !void.unnamed && !void.isNamed && void.canMean(d) {
@@ -125,9 +128,11 @@ func (p *partTicket) lines() (out []string) {
 			out = append(out, text)
 		}
 	}
+
 	if p.t.Void && len(p.t.Lines) == 0 {
 		out = append(out, "VOID all of it")
 	}
+
 	return out
 }
 
@@ -161,5 +166,6 @@ func (p *partTicket) count() (wanted, left, voided int) {
 			left++
 		}
 	}
+
 	return wanted, left, voided
 }

@@ -95,20 +95,23 @@ func decodeRecord(value []byte) (*entry, error) {
 	if err := json.Unmarshal(value, &was); err != nil {
 		return nil, fmt.Errorf("decode card: %w", err)
 	}
-	r := was.record
-	r.Duplicate = r.Duplicate || was.PaperTries > 0
-	if r.V < 1 || r.V > recordVersion {
+
+	rec := was.record
+	rec.Duplicate = rec.Duplicate || was.PaperTries > 0
+	if rec.V < 1 || rec.V > recordVersion {
 		return nil, fmt.Errorf(
-			"decode card: format %d, want 1 to %d: a newer ticketrail wrote it", r.V, recordVersion)
+			"decode card: format %d, want 1 to %d: a newer ticketrail wrote it", rec.V, recordVersion)
 	}
-	if err := r.check(); err != nil {
+	if err := rec.check(); err != nil {
 		return nil, fmt.Errorf("decode card: %w", err)
 	}
-	t, err := ticket.Unmarshal(r.Ticket)
+
+	t, err := ticket.Unmarshal(rec.Ticket)
 	if err != nil {
 		return nil, fmt.Errorf("decode card: %w", err)
 	}
-	return &entry{r, &t, namesOf(&t, r.Job)}, nil
+
+	return &entry{rec, &t, namesOf(&t, rec.Job)}, nil
 }
 
 // maxSafeInteger is the largest integer that JavaScript represents exactly. A larger number would

@@ -47,29 +47,34 @@ type Spread struct {
 func NewReport(day string, past []Past, zone *time.Location) Report {
 	rows := map[ReportRow]*reportGroup{} // by Station, Hour and Item
 	add := func(key ReportRow, p *Past, done int64) {
-		g := rows[key]
-		if g == nil {
-			g = &reportGroup{ReportRow: key}
-			rows[key] = g
+		row := rows[key]
+		if row == nil {
+			row = &reportGroup{ReportRow: key}
+			rows[key] = row
 		}
-		g.add(p, done)
+		row.add(p, done)
 	}
+
 	for i := range past {
-		p := &past[i]
-		add(ReportRow{Station: p.Station}, p, p.Bumped)
-		add(ReportRow{Station: p.Station, Hour: time.UnixMilli(p.Received).In(zone).Format("15")}, p, p.Bumped)
-		for _, it := range p.Items {
-			add(ReportRow{Station: p.Station, Item: it.Name}, p, it.Done)
+		card := &past[i]
+		add(ReportRow{Station: card.Station}, card, card.Bumped)
+		hour := time.UnixMilli(card.Received).In(zone).Format("15")
+		add(ReportRow{Station: card.Station, Hour: hour}, card, card.Bumped)
+		for _, it := range card.Items {
+			add(ReportRow{Station: card.Station, Item: it.Name}, card, it.Done)
 		}
 	}
+
 	out := Report{Day: day, Rows: []ReportRow{}}
 	for _, g := range rows {
 		g.Seen, g.Bumped, g.SentOut = spread(g.seen), spread(g.bumped), spread(g.sentOut)
 		out.Rows = append(out.Rows, g.ReportRow)
 	}
+
 	slices.SortFunc(out.Rows, func(a, b ReportRow) int {
 		return cmp.Or(cmp.Compare(a.Station, b.Station), cmp.Compare(a.Item, b.Item), cmp.Compare(a.Hour, b.Hour))
 	})
+
 	return out
 }
 
@@ -89,6 +94,7 @@ func (g *reportGroup) add(p *Past, done int64) {
 			g.Late++
 		}
 	}
+
 	for _, x := range []struct {
 		list *[]int64
 		at   int64
@@ -124,6 +130,7 @@ func (r Report) WriteCSV(w io.Writer) error {
 		cells = append(cells, strconv.Itoa(row.Late), row.LatePercent(), strconv.Itoa(row.Recalls))
 		_ = out.Write(cells)
 	}
+
 	out.Flush()
 	return out.Error()
 }

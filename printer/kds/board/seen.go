@@ -23,27 +23,32 @@ func (b *Board) Seen(ctx context.Context, jobs []uint64) error {
 	var first []uint64
 	b.mu.Lock()
 	for _, job := range jobs {
-		e := b.cards[job]
-		if e == nil || e.rec.State != Open {
+		card := b.cards[job]
+		if card == nil || card.rec.State != Open {
 			continue
 		}
-		v := b.visible[job]
-		v.total = max(v.total, e.rec.SeenFor)
-		if gap := now.Sub(v.last); gap > 0 && gap <= maxSeenGap { // of two pages each adds its part
-			v.total += gap.Milliseconds()
+
+		shown := b.visible[job]
+		shown.total = max(shown.total, card.rec.SeenFor)
+		if gap := now.Sub(shown.last); gap > 0 && gap <= maxSeenGap { // of two pages each adds its part
+			shown.total += gap.Milliseconds()
 		}
-		v.last = now
-		b.visible[job] = v
-		if e.rec.SeenAt == 0 {
+
+		shown.last = now
+		b.visible[job] = shown
+		if card.rec.SeenAt == 0 {
 			first = append(first, job)
 		}
 	}
+
 	b.mu.Unlock()
 	if len(first) == 0 {
 		return nil
 	}
+
 	b.write.Lock()
 	defer b.write.Unlock()
+
 	return b.change(ctx, first, func(r *record) bool {
 		if r.SeenAt != 0 {
 			return false
@@ -74,6 +79,7 @@ func (b *Board) Unseen(after time.Duration) (n int) {
 func (b *Board) MarkShown(ctx context.Context, job uint64) error {
 	b.write.Lock()
 	defer b.write.Unlock()
+
 	return b.change(ctx, []uint64{job}, func(r *record) bool {
 		if r.Shown {
 			return false

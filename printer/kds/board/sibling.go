@@ -41,11 +41,11 @@ type Siblings func(jobs []uint64) ([]Sibling, error)
 // Card returns how far the card of a job is, also up to 48 hours after it left the board: its state and its
 // items. It is nil if the board does not know the job, or the ticket came out elsewhere.
 func (b *Board) Card(job uint64) (*Ticket, error) {
-	e, err := b.stored(job)
-	if err != nil || e == nil || e.rec.State == Elsewhere {
+	card, err := b.stored(job)
+	if err != nil || card == nil || card.rec.State == Elsewhere {
 		return nil, err
 	}
 	// It is the only card of its order here, so that it has one ticket.
-	g := new(assembler).assemble(&group{members: []member{{entry: e, state: e.rec.State}}}, nil)
-	return &g.orders[0].Tickets[0], nil
+	whole := new(assembler).assemble(&group{members: []member{{entry: card, state: card.rec.State}}}, nil)
+	return &whole.orders[0].Tickets[0], nil
 }

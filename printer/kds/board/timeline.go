@@ -74,8 +74,10 @@ func (e *entry) moments() []Moment {
 				now.Item = lineText(&e.t.Lines[m.I])
 			}
 		}
+
 		out = appendMoment(out, e.t.Zone, now)
 	}
+
 	return out
 }
 
@@ -138,8 +140,8 @@ func timelineOf(entries []*entry, more ...Moment) []Moment {
 // Timeline says what happened to an order, in order of time: with the key of an order, to all tickets of it
 // that the board still has.
 func (b *Board) Timeline(key string) []Moment {
-	if o := b.Order(key); o != nil {
-		return timelineOf(o.entries(b))
+	if order := b.Order(key); order != nil {
+		return timelineOf(order.entries(b))
 	}
 	return nil
 }
@@ -148,8 +150,8 @@ func (b *Board) Timeline(key string) []Moment {
 func (o *Order) entries(boards ...*Board) (list []*entry) {
 	for _, r := range o.refs {
 		for _, b := range boards {
-			if e := b.get(r.Job); e != nil && b.station == r.Station {
-				list = append(list, e)
+			if card := b.get(r.Job); card != nil && b.station == r.Station {
+				list = append(list, card)
 			}
 		}
 	}
@@ -159,17 +161,17 @@ func (o *Order) entries(boards ...*Board) (list []*entry) {
 // TimelineOfJob says what happened to the card of a job, also up to 48 hours after it left the board. It is
 // empty if the board does not know the job.
 func (b *Board) TimelineOfJob(job uint64) ([]Moment, error) {
-	e, err := b.stored(job)
-	if err != nil || e == nil {
+	card, err := b.stored(job)
+	if err != nil || card == nil {
 		return nil, err
 	}
-	return timelineOf([]*entry{e}), nil
+	return timelineOf([]*entry{card}), nil
 }
 
 // stored returns a card that is stored, also one that is no longer in memory; nil if there is none.
 func (b *Board) stored(job uint64) (*entry, error) {
-	if e := b.get(job); e != nil {
-		return e, nil
+	if card := b.get(job); card != nil {
+		return card, nil
 	}
 	value, found, err := b.o.KV.Get(cardKey(job))
 	if err != nil || !found {
