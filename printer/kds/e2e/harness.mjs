@@ -20,7 +20,7 @@ mkdirSync(shots, { recursive: true });
 // process under test is down. It is kept for this process as natstest.FreePort keeps it, by a UDP port.
 export async function freePort() {
   for (;;) {
-    const port = 10000 + Math.floor(Math.random() * 22000);
+    const port = 11000 + Math.floor(Math.random() * 21000); // browsers refuse 10080
     const free = await new Promise((done) => {
       const kept = dgram.createSocket("udp4").unref();
       kept.on("error", () => done(false));
