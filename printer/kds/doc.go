@@ -13,12 +13,12 @@
 // ARCHITECTURE.md has the terms of the whole program. These are added here:
 //
 //   - Page: one browser tab that shows a board. A page is live while its event stream is open and
-//     it answers heartbeats. A tab in the background does not answer: nobody sees it.
-//   - Dark: a screen without any live page. After HoldFor what it showed comes out of its backup on one
+//     it answers heartbeats. A tab in the background does not answer: no cook sees it.
+//   - Dark: a screen without any live page. After HoldFor its open tickets come out of its backup on one
 //     piece of paper, and the tickets of its queue after it.
 //   - Pairing: the permission of one browser to see one screen.
 //
-// Package board has the terms of what a screen shows (board, card, order, pass), and the JSON in which
+// Package board has the terms of the orders on a screen (board, card, order, pass), and the JSON in which
 // pages are told of it and ask for changes. This package carries it: the page as a shell with the first
 // snapshot, an event stream for each page, and the answers to its posts. A heartbeat of the stream carries
 // {"id", "now", "offset"}: an id that is not the page's own means that the page has missed a change.

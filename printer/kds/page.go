@@ -15,7 +15,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(webFolder, "web/*.html"))
 })
 
-// An indexView is the data of the start page of a tablet whose screen is gone, a pairingView that of the page
+// An indexView is the data of the start page of a tablet whose screen is gone, a pairingView the data of the page
 // with a code.
 type indexView struct{ Web string }
 

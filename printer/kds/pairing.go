@@ -56,7 +56,7 @@ type Pairings struct {
 
 	write sync.Mutex // held during a whole change, storage included
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	active     map[[32]byte]*activePairing
 	pending    map[[32]byte]*pendingPairing
 	codesMade  map[string][]time.Time // per address group: when codes were made, in the last minute

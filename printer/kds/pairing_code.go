@@ -123,7 +123,7 @@ func lastMinute(times []time.Time, now time.Time) []time.Time {
 	return times
 }
 
-// addressGroup is what limits count as one address: an IPv4 address, or the /64 network of an IPv6
+// addressGroup is the name under which limits count an address: an IPv4 address, or the /64 network of an IPv6
 // address, because one machine can use every address of that network.
 func addressGroup(address string) string {
 	ip, err := netip.ParseAddr(address)

@@ -18,7 +18,7 @@ const cookieName = "ticketrail_screen"
 // cookieTTL is the longest that browsers keep a cookie. Each visit starts it anew.
 const cookieTTL = 400 * 24 * time.Hour
 
-// A grant is what a browser may see: everything on this computer and for a manager, or one station
+// A grant is the screens that a browser may see: everything on this computer and for a manager, or one station
 // for any other paired browser.
 type grant struct {
 	pairings *Pairings

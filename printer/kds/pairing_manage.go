@@ -60,7 +60,7 @@ type manageView struct {
 // A pairingRow is a paired browser as the page lists it.
 type pairingRow struct {
 	Pairing
-	Title string // what it shows
+	Title string // the title of its screen
 	Since string // in the kitchen's time
 }
 
@@ -101,7 +101,7 @@ func (s *Server) manageAPI(w http.ResponseWriter, r *http.Request, g *grant) {
 	}
 }
 
-// A managerPost is what the page for managers sends.
+// A managerPost is the body that the page for managers sends.
 type managerPost struct {
 	Code    string `json:"code"`    // of a pairing
 	Station string `json:"station"` // of a pairing
@@ -135,7 +135,7 @@ func (s *Server) manageRevoke(w http.ResponseWriter, r *http.Request, g *grant) 
 	s.answerManager(w, pairing, err)
 }
 
-// answerManager answers with the pairing, or with what the manager can do. The cause of any other
+// answerManager answers with the pairing, or with advice for the manager. The cause of any other
 // error is for the log.
 func (s *Server) answerManager(w http.ResponseWriter, p Pairing, err error) {
 	switch {

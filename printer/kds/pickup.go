@@ -9,7 +9,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The pickup board of a pass is a page for guests who wait for what they take away. It has numbers, and names only if
+// The pickup board of a pass is a page for guests who wait for takeaway. It has numbers, and names only if
 // it is configured so; nothing can be pressed there. A number is on it until its order is sent out at the pass.
 
 // pickupPattern is the route of the page.
@@ -18,7 +18,7 @@ const pickupPattern = "GET /screen/{name}/pickup"
 // pickupSuffix ends the station of a browser that is paired with a pickup board and not with its pass.
 const pickupSuffix = "/pickup"
 
-// A pickup is what the page shows, the oldest order first.
+// A pickup is the content of the page, the oldest order first.
 type pickup struct {
 	Preparing []string `json:"preparing"`
 	Ready     []string `json:"ready"`
@@ -32,7 +32,7 @@ type pickupView struct {
 	Words    map[string]string
 }
 
-// pickupPage serves the page. Its script draws what the stream tells.
+// pickupPage serves the page. Its script draws the lists of the stream.
 func (s *Server) pickupPage(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	if !view.Pass {
 		http.Error(w, "only a screen of mode pass has a pickup board", http.StatusNotFound)
@@ -60,7 +60,7 @@ func (st *stream) sendPickup() error {
 	return st.flush()
 }
 
-// pickup returns the numbers of the open orders that nobody brings to a table.
+// pickup returns the numbers of the open orders that are not brought to a table.
 func (v *screenView) pickup() pickup {
 	lists := pickup{Preparing: []string{}, Ready: []string{}}
 	for _, o := range v.orders.Snapshot().Orders {

@@ -27,13 +27,14 @@ type ScreenOptions struct {
 	// Pass is shown by the pages instead of the board. Nil: they show the board.
 	Pass *board.Pass
 
-	// Backup is the name of the station that prints while the screen is dark. After HoldFor it gets what was
+	// Backup is the name of the station that prints while the screen is dark. After HoldFor it gets the tickets that
+	// were
 	// shown and not bumped, through ToPaper: see [Screen.RunDark]. Tickets of the screen's own queue stay there;
 	// for those the dispatcher has the same station as a backup after HoldFor, wrapped by [Screen.WrapBackup].
 	Backup  string
 	HoldFor time.Duration // 0 is 20 s
 	// ToPaper stores a ticket for the backup and the values of the board's cards, by key, in one transaction. Nil:
-	// what was shown stays on the board only.
+	// the shown tickets stay on the board only.
 	ToPaper func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error
 
 	WarnAfter, LateAfter time.Duration // ages at which a card is marked DUE and LATE; 0 is 5 and 8 min
@@ -57,7 +58,7 @@ type Screen struct {
 	o   ScreenOptions
 	log *slog.Logger
 
-	mu           sync.Mutex // guards what follows; held briefly
+	mu           sync.Mutex // guards the fields below; held briefly
 	pages        map[string]*page
 	waiting      map[uint64]chan struct{} // per job: closed when a live page holds its card
 	darkSince    time.Time                // since when no page is live; zero: there is one
@@ -84,7 +85,7 @@ func (s *Screen) Options() ScreenOptions { return s.o }
 
 func (s *Screen) Board() *board.Board { return s.o.Board }
 
-// Orders is what the pages of the screen show.
+// Orders are the orders on the pages of the screen.
 func (s *Screen) Orders() *board.Orders {
 	if s.o.Pass != nil {
 		return s.o.Pass.Orders
@@ -92,7 +93,7 @@ func (s *Screen) Orders() *board.Orders {
 	return s.o.Board.Orders
 }
 
-// Timeline says what happened to an order that the pages show.
+// Timeline lists the moments of an order that the pages show.
 func (s *Screen) Timeline(order string) []board.Moment {
 	if s.o.Pass != nil {
 		return s.o.Pass.Timeline(order)

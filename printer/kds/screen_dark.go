@@ -62,14 +62,15 @@ type screenBackup struct {
 	station BackupStation
 }
 
-// WrapBackup returns station on as the backup of this screen's queue. What was shown and not bumped is older and is
+// WrapBackup returns station on as the backup of this screen's queue. The tickets that were shown and not bumped
+// are older and are
 // queued there first, see [Screen.RunDark]; until then this is not ready. If an attempt that broke left a ticket's card
 // on the board, the card is taken off before the first byte of the ticket. The ticket says that it is the screen that
 // is down. Values for equal stations are equal, so the dispatcher sees no change after a reload.
 func (s *Screen) WrapBackup(on BackupStation) BackupStation { return screenBackup{s, on} }
 
-// Idempotent reports what the station on reports, as the dispatcher sees it: that station
-// recognises the same job, and what screenBackup adds can be done twice.
+// Idempotent reports whether the station on is idempotent, as the dispatcher sees it: that station
+// recognises the same job, and the steps of screenBackup can be done twice.
 func (p screenBackup) Idempotent() bool {
 	i, ok := p.station.(interface{ Idempotent() bool })
 	return ok && i.Idempotent()

@@ -149,7 +149,7 @@ func (s *Screen) expirePage(id string) (silent time.Duration) {
 	return silent
 }
 
-// setAllNotLive ends the liveness of all pages because the server stops: from now on nobody learns
+// setAllNotLive ends the liveness of all pages because the server stops: from now on no page learns
 // of new tickets.
 func (s *Screen) setAllNotLive() {
 	s.change(func() {

@@ -19,13 +19,13 @@ type screenView struct {
 	setup
 	setupTag string
 	screen   *Screen
-	orders   *board.Orders           // what its pages show
+	orders   *board.Orders           // on its pages
 	stopped  chan struct{}           // closed when this screenView is no longer served
 	config   atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
 	noting   atomic.Bool             // a goroutine of noteSeen runs
 }
 
-// setup is what a page needs to know beside the board. A page that was rendered with another setup
+// setup is the configuration that a page needs beside the board. A page that was rendered with another setup
 // reloads itself.
 type setup struct {
 	Web         string              `json:"web"` // tag of the scripts and styles
@@ -46,7 +46,7 @@ type setup struct {
 	Print       bool                `json:"print"`
 }
 
-// newScreenView collects what the pages of a display need. web is the tag of the scripts.
+// newScreenView collects the data for the pages of a display. web is the tag of the scripts.
 func newScreenView(d Display, web string) *screenView {
 	options := d.Screen.Options()
 	view := &screenView{screen: d.Screen, orders: d.Screen.Orders(), stopped: make(chan struct{})}

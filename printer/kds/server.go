@@ -18,18 +18,18 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 )
 
-// A Display is one screen station with what only its pages need.
+// A Display is one screen station with the options of its pages.
 type Display struct {
 	Screen *Screen // required
 	// Keys are the keys of each action, on top of [DefaultKeys]; see [CheckKeys].
 	Keys map[string][]string
-	// Language is that of the page's own texts, a column of web/words.json; empty: English.
+	// Language is the language of the page's own texts, a column of web/words.json; empty: English.
 	Language string
 	// Fixed has a card stay in its place until it is bumped, instead of moving up.
 	Fixed bool
 	// PickupNames has the pickup board of a pass show the guests' names beside their numbers.
 	PickupNames bool
-	// Zone is required. It returns the kitchen's time zone, for the clock on the page; nil is that of the box. It
+	// Zone is required. It returns the kitchen's time zone, for the clock on the page; nil is the zone of the box. It
 	// is asked each time: the service may tell it later than a screen is opened.
 	Zone func() *time.Location
 	// Print prints a card on paper because a cook asked for it. Nil: the page has no such button.
@@ -42,11 +42,11 @@ type Display struct {
 // it and has not confirmed it. A copy now could be the second of two.
 var ErrInProgress = errors.New("this ticket is still being shown or printed: try again in a moment")
 
-// ServerOptions are what [NewServer] needs. Pairings is required.
+// ServerOptions configure a [Server]. Pairings is required.
 type ServerOptions struct {
 	Displays []Display
 	Pairings *Pairings
-	// Manage answers what the page for managers asks for and changes, at paths such as /state, as JSON. The
+	// Manage answers the questions and changes of the page for managers, at paths such as /state, as JSON. The
 	// browser that asks may manage, and no other site makes it ask. who names it, for the log. Nil: the page
 	// only pairs.
 	Manage func(w http.ResponseWriter, r *http.Request, who string)
@@ -292,5 +292,5 @@ const pagePattern = "GET /screen/{name}"
 func isPage(r *http.Request) bool { return r.Pattern == pagePattern || r.Pattern == pickupPattern }
 
 // retryInAMinute makes the browser load this answer again in a minute: at a tablet on a wall there
-// may be nobody who would press reload.
+// may be no person who would press reload.
 func retryInAMinute(w http.ResponseWriter) { w.Header().Set("Refresh", "60") }

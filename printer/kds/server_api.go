@@ -11,14 +11,14 @@ import (
 	"ticketrail/printer/kds/board"
 )
 
-// Limits of what a page may post. They bound what a broken or hostile page can make the server
+// Limits of the posts of a page. They bound the bytes that a broken or hostile page can make the server
 // decode.
 const (
 	maxCommandBytes = 4 << 10   // bytes of a command
 	maxShownBytes   = 256 << 10 // bytes of a page's list of cards: tens of thousands of job numbers
 )
 
-// A post is what a page sends.
+// A post is the body that a page sends.
 type post struct {
 	Page          string   `json:"page"`
 	Jobs          []uint64 `json:"jobs"`    // of shown
@@ -40,7 +40,7 @@ func (s *Server) allDay(w http.ResponseWriter, r *http.Request, view *screenView
 	s.writeJSON(w, board.AllDay(view.orders.Snapshot().Orders, r.URL.Query().Get("course"), time.Now()))
 }
 
-// timeline answers with what happened to an order. A page expects a list, also of an order that is gone.
+// timeline answers with the moments of an order. A page expects a list, also of an order that is gone.
 func (s *Server) timeline(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	list := view.screen.Timeline(r.URL.Query().Get("order"))
 	if list == nil {
@@ -63,7 +63,7 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 		return
 	}
 	if view.setup.Pass {
-		req.Visible = nil // what the pass sees, no cook has
+		req.Visible = nil // an order seen at the pass was not seen by a cook
 	}
 
 	view.noteSeen(req.Visible, s.log)
@@ -81,7 +81,7 @@ func (s *Server) bye(w http.ResponseWriter, r *http.Request, view *screenView, _
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// command does what a cook pressed. Its answer is a [Result]; a command that could not be stored is
+// command carries out the press of a cook. Its answer is a [Result]; a command that could not be stored is
 // answered 503, and the page sends it again.
 func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
 	var req post

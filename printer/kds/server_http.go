@@ -10,7 +10,8 @@ import (
 // shuts down, streams end; the pages show that they are not live and connect to whatever listens
 // there next. A command that is cut off is sent again by its page, with the same id.
 func (s *Server) HTTPServer() *http.Server {
-	// The pages send small requests over a network at hand; what takes longer than this is a broken client,
+	// The pages send small requests over a network at hand; a request that takes longer than this is of a broken
+	// client,
 	// which must not hold a connection for ever. An event stream does not end: it replaces the time-outs of
 	// its request, see [Server.events].
 	srv := &http.Server{

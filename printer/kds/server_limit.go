@@ -5,7 +5,7 @@ import "net/netip"
 const (
 	// maxConnsPerAddress is how many connections one address on the network may have. All screens
 	// of a kitchen may come through one proxy, so it is not small; but one broken or hostile
-	// machine must not use up what all the others need.
+	// machine must not use up the connections that all the others need.
 	maxConnsPerAddress = 128
 	// maxStreamsPerPairing is how many streams one paired browser may have. It has one for each
 	// page; streams that a wireless network lost count until they are noticed, which takes

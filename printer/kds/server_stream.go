@@ -223,7 +223,7 @@ func (st *stream) write(b []byte) {
 	_, _ = st.out.Write(b)
 }
 
-// flush sends what was written. Without it the server would keep small events in its buffer.
+// flush sends the buffered events. Without it the server would keep small events in its buffer.
 func (st *stream) flush() error {
 	if err := st.rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout)); err != nil {
 		return err
@@ -231,7 +231,7 @@ func (st *stream) flush() error {
 	return st.rc.Flush()
 }
 
-// validPageID accepts what the pages' script makes: letters and digits. The id is a map key here,
+// validPageID accepts the ids that the pages' script makes: letters and digits. The id is a map key here,
 // so its length is bounded.
 func validPageID(id string) bool {
 	const allowed = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

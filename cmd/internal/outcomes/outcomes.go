@@ -1,5 +1,5 @@
-// Package outcomes tells another system what becomes of each ticket: that it was accepted, is late, came out and
-// what proves it, is held, or failed.
+// Package outcomes tells another system the outcome of each ticket: that it was accepted, is late, came out and
+// which proof there is, is held, or failed.
 //
 // The queue keeps each outcome until it was taken, over restarts. So a receiver that was away for a day gets them
 // all, in order. One may come twice, under the same id. Telling never delays a ticket.
@@ -40,7 +40,7 @@ const (
 	tellAfter   = time.Minute // a receiver that fails for longer is a finding
 )
 
-// An Event is what is posted. Fields are only added.
+// An Event is one posted message. Fields are only added.
 type Event struct {
 	// Type is ticket.accepted, ticket.late, ticket.out, ticket.held, ticket.failed, ticket.expired,
 	// ticket.cancelled or ticket.moved; or, of a whole order, order.ready or order.not_ready.
@@ -49,9 +49,10 @@ type Event struct {
 	Data      Data      `json:"data"`
 }
 
-// Data is what is known of the ticket. It has nothing of what was ordered.
+// Data describes the ticket. It has no dish of the order.
 type Data struct {
-	// Seq goes up by one with each event. A gap says that events were lost, because nobody took them for as long as
+	// Seq goes up by one with each event. A gap says that events were lost, because no receiver took them for as
+	// long as
 	// the history goes back, or because the database was damaged. It begins anew with a new database.
 	Seq     uint64       `json:"seq"`
 	Job     uint64       `json:"job"`          // by which operators of ticketrail ask for it
@@ -59,14 +60,14 @@ type Data struct {
 	Station string       `json:"station"`
 	Proof   ticket.State `json:"proof,omitempty"` // of ticket.out: confirmed, processed, sent, shown or taken
 	Reason  string       `json:"reason,omitempty"`
-	// Of an order: what names it at all stations, and its jobs there. Job is the first of them.
+	// Of an order: its name at all stations, and its jobs there. Job is the first of them.
 	Order string   `json:"order,omitempty"`
 	Jobs  []uint64 `json:"jobs,omitempty"`
 	// Attempts are those that failed or succeeded until then. MayHaveComeOut: one of those that failed may have.
 	Attempts       int  `json:"attempts"`
 	MayHaveComeOut bool `json:"may_have_come_out"`
 
-	// What follows is missing if the history does not have the job any more.
+	// The fields below are missing if the history does not have the job any more.
 	Kind       ticket.Kind `json:"kind,omitempty"` // absent for an order
 	Reprint    bool        `json:"reprint,omitempty"`
 	Request    string      `json:"request,omitempty"` // the point of sale's id of the request
@@ -79,7 +80,7 @@ type Data struct {
 	ReceivedAt *time.Time  `json:"received_at,omitempty"`
 }
 
-// Options are what a [Teller] needs. All are required.
+// Options configure a [Teller]. All are required.
 type Options struct {
 	Queue      *queue.Queue
 	Registerer prometheus.Registerer
@@ -97,7 +98,7 @@ type Teller struct {
 	// post is replaced by tests.
 	post func(ctx context.Context, rt http.RoundTripper, address string, m webhook.Message) error
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	failing error      // of the last attempt
 	since   time.Time  // of the first attempt that failed
 
@@ -108,7 +109,7 @@ type Teller struct {
 	compared map[string]string // by station: the id of the state that they were compared with
 }
 
-// New makes a Teller that tells nobody.
+// New makes a Teller without a receiver.
 func New(o Options) *Teller {
 	factory := promauto.With(o.Registerer)
 	teller := &Teller{o: o, changed: make(chan struct{}, 1), post: webhook.Deliver,
@@ -186,7 +187,8 @@ func (t *Teller) wait(ctx context.Context, d time.Duration) {
 
 // tell posts some outcomes. more says that there may be others at once.
 //
-// What was taken is forgotten in one commit for all. A crash before it: they are posted again, with the same ids.
+// The outcomes that were taken are forgotten in one commit. A crash before it: they are posted again, with the
+// same ids.
 func (t *Teller) tell(ctx context.Context, conf *config.Outcomes) (more bool, err error) {
 	keys, err := webhook.ReadKeys(conf.Keys.Reveal())
 	if err != nil {
@@ -237,7 +239,7 @@ func (t *Teller) tellOne(ctx context.Context, address string, keys webhook.Keys,
 	return t.post(ctx, http.DefaultTransport, address, webhook.Message{ID: id, Body: body, Keys: keys})
 }
 
-// event adds what the history knows of the job.
+// event adds the job's fields from the history.
 func (t *Teller) event(ctx context.Context, o queue.Outcome) (Event, error) {
 	e := Event{Type: "ticket." + o.What, Timestamp: o.At, Data: Data{
 		Seq: o.Seq, Job: o.Job, Station: o.Station, Reason: o.Reason, Attempts: o.Attempts, MayHaveComeOut: o.Doubt,

@@ -27,7 +27,7 @@ const (
 func markKey(station string, job uint64) string { return station + "/" + strconv.FormatUint(job, 10) }
 
 // noteReady stores an event for each order that has become ready, or is not ready any more, since the last comparison.
-// After an error nobody knows whether the latest event was stored, so all marks are read again.
+// After an error the latest event may be stored or not, so all marks are read again.
 func (t *Teller) noteReady(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {

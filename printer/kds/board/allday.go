@@ -25,7 +25,8 @@ type Count struct {
 
 // AllDay returns the all-day counts of orders: how many of each item are still to be made, the largest
 // count first. It counts items of open tickets that are not done and not void, by name, and below it by
-// course and modifiers; notes do not separate what is cooked alike. What is not to be begun at now counts apart, at the
+// course and modifiers; notes do not separate equal dishes. Dishes that are not to be begun at now count apart, at
+// the
 // end. course limits it to one course; empty is all.
 func AllDay(orders []*Order, course string, now time.Time) []*Count {
 	counts, by := []*Count{}, map[string]*Count{}
@@ -76,7 +77,8 @@ func (c *Count) add(o *Order, n *big.Rat) {
 	}
 }
 
-// finish sorts counts, the largest first and at the end what is not to be begun yet, and writes out their sums.
+// finish sorts counts, the largest first and dishes that are not to be begun yet at the end, and writes out their
+// sums.
 func finish(list []*Count) {
 	slices.SortStableFunc(list, func(x, y *Count) int {
 		return cmp.Or(strings.Compare(strconv.FormatBool(x.Later), strconv.FormatBool(y.Later)),
@@ -116,7 +118,7 @@ func modifiers(items []Item) (out []string) {
 const maxDecimals = 6
 
 // parseQuantity reads digits with an optional fraction. Anything else is text. ParseFloat refuses
-// what the loop lets through: no digit at all.
+// a text without any digit, which the loop lets through.
 func parseQuantity(s string) (*big.Rat, bool) {
 	whole, part, _ := strings.Cut(s, ".")
 	if len(whole) > 12 || len(part) > maxDecimals {

@@ -42,7 +42,7 @@ type Board struct {
 	log *slog.Logger
 
 	// write is held during a whole change, storage included, so changes happen one after another. It guards
-	// what follows, up to mu.
+	// the fields below, up to mu.
 	write         sync.Mutex
 	lastPlace     uint64 // the last place given out
 	lastDeparture uint64 // the last departure given out
@@ -50,7 +50,7 @@ type Board struct {
 	archived      map[uint64]int64 // jobs that are stored and no longer in memory, and when they left the board
 	paperUnknown  bool             // a ToPaper failed, and may be stored: cards are read again before one changes
 
-	mu      sync.RWMutex // guards what follows; taken inside write
+	mu      sync.RWMutex // guards the fields below; taken inside write
 	cards   map[uint64]*entry
 	passes  []*Pass // that show its cards; replaced, never changed
 	visible map[uint64]visible

@@ -63,7 +63,7 @@ func (b *builder) order() *Order {
 // moved is between the tables of an order.
 const moved = " → "
 
-// describe fills in what the earlier cards did not say. One till sends the server's name, another does not.
+// describe fills in the fields that earlier cards left empty. One till sends the server's name, another does not.
 func (b *builder) describe(o *Order, m *member) {
 	t := m.t
 	if now := table(t); now != "" && o.Table != "" { // the guests may have changed tables
@@ -101,7 +101,7 @@ func (b *builder) describe(o *Order, m *member) {
 	}
 }
 
-// band is what the card cancels or replaces; nil if that is nothing.
+// band describes the lines that the card cancels or the card that it replaces; nil if there are none.
 func (b *builder) band(i int) *Void {
 	card := &b.g.members[i]
 	if !mustAck(card.t) {
@@ -130,7 +130,7 @@ func (b *builder) band(i int) *Void {
 	return v
 }
 
-// belongsTo says what an order adds to: one whose cards have all left.
+// belongsTo names the order that this one adds to: one whose cards have all left.
 func (b *builder) belongsTo(o *Order) {
 	var last *member
 	for i := range b.g.members[:b.lot[0]] {
@@ -248,7 +248,7 @@ func (b *builder) fire(t *ticket.Ticket, l *ticket.Line) int64 {
 	return 0
 }
 
-// question is the note of what may be cancelled.
+// question is the note of a text that may be a cancellation.
 func question(mayCancel string) []Text {
 	if mayCancel == "" {
 		return nil
@@ -264,7 +264,7 @@ func (b *builder) texts(notes []string) (out []Text) {
 	return out
 }
 
-// alarms lifts the allergies of what is still wanted to the head of the order.
+// alarms lifts the allergies of the dishes that are still wanted to the head of the order.
 func (b *builder) alarms(o *Order) {
 	unread := false
 	for _, k := range o.Tickets {
@@ -288,7 +288,7 @@ func (b *builder) alarms(o *Order) {
 		}
 	}
 
-	// All of them must be acknowledged, also those of an add-on.
+	// All of them must be acknowledged, also the ones of an add-on.
 	if unread {
 		o.AlarmAckedAt = 0
 	}
@@ -296,7 +296,8 @@ func (b *builder) alarms(o *Order) {
 	o.MustAckAlarm = b.look.AckAlarm && unread
 }
 
-// versionOf is a hash of what a cook may press on: not of what changes by itself, like whether a page has
+// versionOf is a hash of the parts that a cook may press on: not of fields that change by themselves, like whether
+// a page has
 // shown it. It is cut to 53 bits because pages compute in floating point.
 func versionOf(o *Order) uint64 {
 	hash := fnv.New64a()

@@ -101,7 +101,8 @@ func (o *Order) Jobs() (jobs []uint64) {
 	return jobs
 }
 
-// Group is what an order has in common with the open one that it was, and with the same order on other screens if it
+// Group is the name that an order shares with the open one that it was, and with the same order on other screens
+// if it
 // began there with the same ticket.
 func (o *Order) Group() string {
 	group, _, _ := strings.Cut(o.Key, "~")
@@ -150,7 +151,7 @@ func (b *Board) decide(c Command) ([]uint64, Outcome) {
 		return jobs, Already
 	case c.Version != order.Version, !open && (c.Do == AckVoid || c.Do == AckAlarm):
 		return jobs, Conflict
-	// A cancellation that nobody has read would be cooked: the order may not disappear before.
+	// A cancellation that no cook has read would be cooked: the order may not disappear before.
 	case c.Do == Bump && (order.MustAckVoid || order.MustAckAlarm):
 		return jobs, Unread
 	case c.Do == Recall && time.Since(time.UnixMilli(order.DepartedAt)) >= b.recallFor:
@@ -183,7 +184,7 @@ func (b *Board) decideItem(c Command) ([]uint64, Outcome) {
 	return jobs, Done
 }
 
-// unread returns the cards of the order whose cancellation or allergy nobody has acknowledged.
+// unread returns the cards of the order whose cancellation or allergy is not acknowledged.
 func (b *Board) unread(o *Order, do Verb) []uint64 {
 	return slices.DeleteFunc(o.Jobs(), func(job uint64) bool {
 		card := b.get(job)
@@ -194,7 +195,7 @@ func (b *Board) unread(o *Order, do Verb) []uint64 {
 	})
 }
 
-// undoable returns those of the cards that the latest change has changed; nil if none can be undone any
+// undoable returns the cards that the latest change has changed; nil if none can be undone any
 // more.
 func (b *Board) undoable(jobs []uint64) (latest []uint64) {
 	b.mu.RLock()

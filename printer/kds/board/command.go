@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Verb is what a command asks for.
+// A Verb is the action that a command asks for.
 type Verb string
 
 const (
@@ -44,7 +44,7 @@ type Command struct {
 // again.
 var ErrCommand = errors.New("no such command")
 
-// check refuses what no board could do. Ids are stored with the card, so their length and alphabet
+// check refuses commands that no board could do. Ids are stored with the card, so their length and alphabet
 // are bounded.
 func (c Command) check() error {
 	const allowed = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_."
@@ -57,20 +57,20 @@ func (c Command) check() error {
 	return nil
 }
 
-// An Outcome is what became of a command.
+// An Outcome is the fate of a command.
 type Outcome string
 
 const (
 	Done     Outcome = "done"     // done now, or by an earlier delivery of the same command
 	Already  Outcome = "already"  // it is already so
 	Conflict Outcome = "conflict" // it has changed since the version that the cook saw
-	Unread   Outcome = "unread"   // it has a cancellation or an allergy that nobody has acknowledged
+	Unread   Outcome = "unread"   // it has a cancellation or an allergy that is not acknowledged
 	TooLate  Outcome = "too_late" // the last change is too old to be undone
 	Gone     Outcome = "gone"     // there is no such order, ticket, item or part
 )
 
 // A Result answers a command. No outcome is an error: two cooks pressed at the same time, and Order says
-// what is true now.
+// how it is now.
 type Result struct {
 	ID      string  `json:"id"` // of the command
 	Outcome Outcome `json:"outcome"`

@@ -12,7 +12,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// wasOnTheScreen is on the paper with what a dark screen showed.
+// wasOnTheScreen is on the paper that lists the tickets of a dark screen.
 const wasOnTheScreen = "WAS ON THE SCREEN and is not bumped: may be in preparation"
 
 // NeedPaper reports whether a ticket that was shown is open and not on paper.
@@ -34,10 +34,12 @@ func (b *Board) unprinted() (jobs []uint64) {
 func (e *entry) needsPaper() bool { return e.rec.State == Open && e.rec.Shown && e.rec.Paper == "" }
 
 // ToPaper sends one ticket with all open orders that were shown to station, because the screen is dark, and returns how
-// many tickets it lists. The cards stay open, since nobody has said that they are done, and say that they are on paper.
+// many tickets it lists. The cards stay open, since no cook has said that they are done, and say that they are on
+// paper.
 //
 // send stores the ticket and the cards, by their keys, in one transaction. A crash before its commit: nothing has
-// happened. A crash after it: the ticket prints, and the cards need no other paper. After an error nobody knows which
+// happened. A crash after it: the ticket prints, and the cards need no other paper. After an error it is unknown
+// which
 // of the two is true; the next call reads it from the storage.
 func (b *Board) ToPaper(ctx context.Context, station string,
 	send func(t ticket.Ticket, cards map[string][]byte) error) (int, error) {
@@ -161,7 +163,7 @@ func (e *entry) paperLines() []ticket.Line {
 
 // ComesOut records that a ticket is about to come out at another station, because the screen is dark and no
 // page has confirmed it. Its card is taken off the board; if there is none, one is made that was never on
-// it. It can be recalled, so that the cooks find what went to paper when the screen is back.
+// it. It can be recalled, so that the cooks find the tickets that went to paper when the screen is back.
 //
 // A crash before it is stored: a card is as it was and the queue has the ticket; it comes out there or here,
 // and the doubt in the queue marks it. A crash after it: the ticket is in the queue and not on the board, so
@@ -182,7 +184,7 @@ func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string)
 		r.Version++
 	} else {
 		if d.For == b.station {
-			d.For, d.Down = "", "" // that is what the paper says
+			d.For, d.Down = "", "" // the paper says that
 		}
 		var err error
 		if r, err = b.newRecord(d, nil); err != nil {

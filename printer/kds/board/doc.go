@@ -1,23 +1,28 @@
-// Package board holds what kitchen screens show, and what cooks do to it. It knows storage and tickets, and
+// Package board holds the orders that kitchen screens show, and carries out the commands of cooks. It knows
+// storage and tickets, and
 // no HTTP.
 //
 // # Terms
 //
 //   - Board: the open tickets of one screen station, on stable storage. There is one for each.
 //   - Card: one ticket on a board, stored as one value. A card keeps its place until it is bumped.
-//   - Order: what pages show: the cards of one order that are together on a board, or that left it together.
+//   - Order: the unit that pages show: the cards of one order that are together on a board, or that left it together.
 //     Orders are never stored; they follow from the cards.
 //   - Void: a ticket that cancels lines, or replaces another one. The order has a band for it.
 //   - Pass: a screen that shows the orders of several boards, with every part of them.
-//   - Part: what one station has of an order, also a station without a screen. A pass asks the queue what came
-//     in one request with a card of its boards. It guesses nothing from numbers: of another request, which has
-//     no card there, it knows nothing.
-//   - Place: a counter that sorts the board. Departure: a counter of the cards that left the board, which
-//     sorts the recall list. Clocks can be set back, so nothing is sorted by time.
+//   - Part: the tickets that one station has of an order, also a station without a screen. A pass asks the queue
 //
-// # What pages are told
+// what came
 //
-// The server owns the state. A page shows what it was told, and asks for changes with commands. All of it is
+//	  in one request with a card of its boards. It guesses nothing from numbers: of another request, which has
+//	  no card there, it knows nothing.
+//	- Place: a counter that sorts the board. Departure: a counter of the cards that left the board, which
+//	  sorts the recall list. Clocks can be set back, so nothing is sorted by time.
+//
+// # State and events
+//
+// The server owns the state. A page shows the state that it was sent, and asks for changes with commands. All of
+// it is
 // JSON. All times are milliseconds since 1970 by the server's clock; a page computes the difference from its
 // own clock and never shows its own. All texts are free of control characters, but they are still untrusted
 // text: a page must escape them. An absent field is false, zero or empty. Within a version fields are only
@@ -49,7 +54,7 @@
 // stays the same as the server. A stream resumes after the last id ([Orders.Since]); where that is not
 // possible, the page takes a new snapshot.
 //
-// # What pages ask for
+// # Commands
 //
 // A page sends a [Command] and is answered with a [Result]:
 //
@@ -67,7 +72,7 @@
 //	tick         the pass has seen a part that cannot say so          order, part
 //	untick       the reverse                                          order, part
 //
-// version is that of the order, for an item that of its ticket. The outcomes are those of [Outcome]. A page
+// version is the order's, for an item its ticket's. [Outcome] lists the outcomes. A page
 // sends a command again, with the same id, until it is answered; the board does it once. "undo" after a
 // page's own command cannot undo another cook's change: the version would not match.
 package board

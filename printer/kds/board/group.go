@@ -18,7 +18,7 @@ import (
 // A member is a card as one screen sees it.
 type member struct {
 	*entry
-	departure  uint64 // counts what left this screen; 0: it is here
+	departure  uint64 // counts the departures from this screen; 0: it is here
 	departedAt int64
 	with       string // cards that left with the same value left together
 	state      State
@@ -139,12 +139,12 @@ func number(t *ticket.Ticket) string { return ticket.NumberLabel(layout.OneLine(
 
 func table(t *ticket.Ticket) string { return ticket.TableLabel(layout.OneLine(t.Table), t.Type) }
 
-// tableKey is the table without what depends on the type of the order.
+// tableKey is the table without the word that depends on the type of the order.
 func tableKey(t *ticket.Ticket) string {
 	return strings.ToLower(ticket.TableLabel(layout.OneLine(t.Table), ""))
 }
 
-// names are what an order is found by. They are computed once, because every change of a board looks at all
+// names are the keys by which an order is found. They are computed once, because every change of a board looks at all
 // its cards.
 type names struct {
 	number, table                         string
@@ -188,7 +188,7 @@ type Look struct {
 }
 
 // orders makes the orders of all groups. finish, if given, completes each: the open ones anew each time,
-// because they also depend on what no card has.
+// because they also depend on the parts that no card has.
 func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []*Order) {
 	now := make(map[string]assembled, len(groups))
 	for _, g := range groups {
@@ -225,7 +225,7 @@ func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 		if _, ok := first[c.t.Request]; !ok {
 			first[c.t.Request] = i
 		}
-		if c.state == Replaced { // it is not shown, and stays in its group, so that what comes later joins it
+		if c.state == Replaced { // it is not shown, and stays in its group, so that later cards join it
 			continue
 		}
 

@@ -25,7 +25,7 @@ type Snapshot struct {
 	Recall  []*Order `json:"recall"` // the latest first
 }
 
-// An Event is one change of what a screen shows.
+// An Event is one change of an order on a screen.
 type Event struct {
 	ID    string `json:"id"` // of the state after the change
 	Seq   uint64 `json:"seq"`
@@ -39,7 +39,8 @@ type Event struct {
 // JSON is the encoded event. It is encoded once for all pages and must not be modified.
 func (e Event) JSON() []byte { return e.json }
 
-// Orders are what the pages of a [Board] or a [Pass] show, with the latest changes. Reading never waits for
+// Orders are the orders that the pages of a [Board] or a [Pass] show, with the latest changes. Reading never waits
+// for
 // storage, and is safe for concurrent use.
 type Orders struct {
 	station    string
@@ -48,7 +49,7 @@ type Orders struct {
 	recallFor  time.Duration // and for how long
 	events     int           // about how many past events a stream can resume from
 
-	// mu guards what follows. It is held briefly, because every page and every heartbeat reads under it.
+	// mu guards the fields below. It is held briefly, because every page and every heartbeat reads under it.
 	mu      sync.RWMutex
 	byKey   map[string]*Order
 	seq     uint64
@@ -57,7 +58,7 @@ type Orders struct {
 	changed chan struct{}
 }
 
-// maxHistoryBytes bounds what large orders make the past events cost. Each screen has some.
+// maxHistoryBytes bounds the memory of past events, which large orders could fill. Each screen has some.
 const maxHistoryBytes = 256 << 10
 
 func newOrders(station string) *Orders {

@@ -94,14 +94,14 @@ type Past struct {
 	Promised               int64 // when it was wanted
 	Recalls                int
 	Paper                  bool // it came out at another station
-	Held                   bool // it waited until somebody said that it is to be begun; nobody knows when
+	Held                   bool // it waited until somebody said that it is to be begun; the time is unknown
 	Items                  []PastItem
 
 	// The board does not know these.
 	SentOut int64 // when its order left the pass
 	// Late says that it was bumped later than its screen's LateAfter and not before it was wanted, or is open for so
 	// long.
-	// It has no meaning for a ticket that came out on paper: nobody knows when that was made.
+	// It has no meaning for a ticket that came out on paper: the time when that was made is unknown.
 	Late bool
 }
 
@@ -112,7 +112,7 @@ type PastItem struct {
 }
 
 // Past returns the cards that were received between two times, up to 48 hours after they left the board.
-// Slips, tests, cancellations and what was replaced are left out.
+// Slips, tests, cancellations and replaced cards are left out.
 func (b *Board) Past(from, to time.Time) ([]Past, error) {
 	var out []Past
 	err := b.o.KV.All(func(_ string, value []byte) bool {

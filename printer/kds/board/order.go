@@ -19,7 +19,7 @@ const (
 	Replaced State = "replaced"
 )
 
-// An Order is what pages show: the tickets of one order that are together on a board, or that left it
+// An Order is the unit that pages show: the tickets of one order that are together on a board, or that left it
 // together. It is never changed after it was made, so it may be read without a lock for any time. The
 // package documentation describes its JSON. Times are milliseconds since 1970, clocks are in the zone
 // of the venue.
@@ -58,7 +58,7 @@ type Order struct {
 	MustAckVoid  bool    `json:"must_ack_void,omitempty"`
 	MustAckAlarm bool    `json:"must_ack_alarm,omitempty"`
 	Voids        []Void  `json:"voids,omitempty"`
-	// BumpedClock is when what it adds to was bumped; empty if it is the whole order.
+	// BumpedClock is when the order that it adds to was bumped; empty if it is the whole order.
 	BumpedClock string `json:"bumped_clock,omitempty"`
 
 	Left    int      `json:"left"` // items that are still to be made
@@ -95,7 +95,7 @@ type Void struct {
 	Changed bool     `json:"changed,omitempty"` // it replaces a ticket
 	Lines   []string `json:"lines,omitempty"`   // "1 Fish"
 	Whole   bool     `json:"whole,omitempty"`   // it cancels all, and names no line
-	// BumpedClock is when the order, or what it replaces, was bumped.
+	// BumpedClock is when the order, or the card that it replaces, was bumped.
 	BumpedClock string `json:"bumped_clock,omitempty"`
 	AckedAt     int64  `json:"acked_at,omitempty"`
 	Acked       bool   `json:"acked,omitempty"` // also if an older version did not store when
@@ -120,7 +120,7 @@ type Ticket struct {
 	Refire    bool     `json:"refire,omitempty"`
 	NoRoute   bool     `json:"no_route,omitempty"`   // no route matched any of its items
 	For       string   `json:"for,omitempty"`        // the station whose backup this screen is
-	Down      string   `json:"down,omitempty"`       // what of that station is down: "printer", "screen"
+	Down      string   `json:"down,omitempty"`       // the device of that station that is down: "printer", "screen"
 	RefusedBy []string `json:"refused_by,omitempty"` // the stations that refused it, so that it came here
 	Paper     string   `json:"paper,omitempty"`      // the station where it came out while this screen was dark
 
@@ -169,7 +169,7 @@ type Item struct {
 	id string // of its line
 }
 
-// A Part is what one station has of an order, at the pass.
+// A Part is one station's share of an order, at the pass.
 type Part struct {
 	Station string `json:"station"`
 	Title   string `json:"title"`
@@ -181,7 +181,7 @@ type Part struct {
 	// TickedAt is when the pass ticked it.
 	TickedAt int64 `json:"ticked_at,omitempty"`
 
-	byHand []uint64 // those of Jobs that are ticked by hand, or can be
+	byHand []uint64 // the ones of Jobs that are ticked by hand, or can be
 }
 
 // Progress is how far a ticket of a part is.
@@ -204,7 +204,7 @@ const (
 	toldOpen   = "open"
 )
 
-// A PartState is what a pass knows of one part of an order.
+// A PartState is the state of one part of an order, as far as a pass knows.
 type PartState string
 
 const (

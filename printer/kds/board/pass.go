@@ -14,7 +14,7 @@ import (
 	"ticketrail/queue/kv"
 )
 
-// The pass derives everything from the boards and the queue except what people did here: which orders were
+// The pass derives everything from the boards and the queue except the presses of people here: which orders were
 // sent out, and which parts were ticked. So it cannot disagree with them for longer than one change. The
 // price is that a board must keep a bumped card while the pass needs it: needs says so.
 
@@ -37,14 +37,14 @@ type Pass struct {
 	log *slog.Logger
 
 	// write is held during a whole change. A board calls the pass with its own write held, so no board may be
-	// changed while this is held: that would deadlock. It guards what follows, up to mu.
+	// changed while this is held: that would deadlock. It guards the fields below, up to mu.
 	write         sync.Mutex
 	lastDeparture uint64
 	assembler     assembler
 	ticks         map[string]*tick // by their storage keys
 	known         map[string]*parts
 
-	mu       sync.RWMutex          // guards what follows, whose changes need write too; taken inside a board's mu
+	mu       sync.RWMutex          // guards the fields below, whose changes need write too; taken inside a board's mu
 	sent     map[string]*sentOrder // by their storage keys
 	lastSent map[Ref]*sentOrder    // the latest sent order that a card was in
 
@@ -65,7 +65,7 @@ type sentOrder struct {
 	CommandIDs []string `json:"command_ids"`
 }
 
-// OpenPass reads what was sent out and ticked, and follows the boards until [Pass.Close].
+// OpenPass reads the stored orders and ticks, and follows the boards until [Pass.Close].
 func OpenPass(o PassOptions) (*Pass, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Title == nil {
@@ -95,7 +95,7 @@ func OpenPass(o PassOptions) (*Pass, error) {
 	return pass, nil
 }
 
-// load reads what is stored. What cannot be read is skipped: its order is shown again, which a cook can bump.
+// load reads the stored values. One that cannot be read is skipped: its order is shown again, which a cook can bump.
 func (x *Pass) load() error {
 	defer x.index()
 	return x.o.KV.All(func(key string, value []byte) bool {
@@ -157,7 +157,7 @@ func (x *Pass) SetLook(l Look) {
 }
 
 // needs reports whether a card belongs to an open order here, or to one that can still be recalled. Until it
-// was sent out, an order shows what all stations have done, also hours ago.
+// was sent out, an order shows the work of all stations, also of hours ago.
 func (x *Pass) needs(p Ref) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -172,7 +172,8 @@ func (x *Pass) refresh() {
 	x.publish()
 }
 
-// publish makes the orders of the boards' cards as they are now: what was sent out together, and the rest of
+// publish makes the orders of the boards' cards as they are now: the cards that were sent out together, and the
+// rest of
 // each order. So a ticket that arrives after its order was sent out begins an open order of its own. Slips
 // and test tickets are left out: a station shows them, the pass need not. write is held.
 func (x *Pass) publish() {
@@ -220,7 +221,7 @@ func (x *Pass) finish(g *group, o *Order) {
 		o.Undo, o.UndoUntil = Bump, o.DepartedAt+UndoFor.Milliseconds()
 		return
 	}
-	o.AlsoAt, o.Parts = nil, nil // the parts say where else it is; o may have those of before
+	o.AlsoAt, o.Parts = nil, nil // the parts say where else it is; o may have the earlier ones
 	x.addParts(g, o)
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A tick says that somebody at the pass has seen what a station made that cannot say so itself. One is
+// A tick says that somebody at the pass has seen the dishes of a station that cannot say so itself. One is
 // stored for each job, under the job and the station.
 type tick struct {
 	V          int      `json:"v"`
@@ -160,7 +160,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 		return Conflict, nil
 	}
 
-	defer x.publish() // also after an error: what was stored is true
+	defer x.publish() // also after an error: the stored ticks are true
 	for _, job := range part.byHand {
 		key := tickKey(part.Station, job)
 		ticked := tick{V: recordVersion, Station: part.Station, Job: job, At: time.Now().UnixMilli(),
@@ -178,7 +178,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 	return Done, nil
 }
 
-// sweep deletes what is so old that no board has its cards. Four times maxKeptFor, so that no order whose
+// sweep deletes values so old that no board has their cards. Four times maxKeptFor, so that no order whose
 // card is still on a board is shown as open again, and reports have it. write is held.
 func (x *Pass) sweep(ctx context.Context) {
 	var old []string
@@ -222,7 +222,7 @@ func (x *Pass) Sent() map[Ref]int64 {
 	return out
 }
 
-// Timeline says what happened to an order, at the stations and here.
+// Timeline lists the moments of an order, at the stations and here.
 func (x *Pass) Timeline(key string) []Moment {
 	order := x.Order(key)
 	if order == nil {

@@ -10,7 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// parts are what the queue knows of one request.
+// parts are the jobs that the queue has of one request.
 type parts struct {
 	jobs  []uint64 // of the cards for which it was asked
 	list  []Sibling
@@ -28,7 +28,7 @@ const (
 // requestKey names a request.
 func requestKey(t *ticket.Ticket) string { return t.Venue + "\x00" + t.Request }
 
-// forgetParts drops what is known of requests that no order has, and notes which must be asked for. write is
+// forgetParts drops the parts of requests that no order has, and notes which must be asked for. write is
 // held.
 func (x *Pass) forgetParts(groups []*group) {
 	if x.o.Siblings == nil {
@@ -109,7 +109,7 @@ func (x *Pass) ask() {
 	changed := false
 	for key, list := range lists {
 		known := x.known[key]
-		if known == nil || len(known.jobs) != len(jobs[key]) { // gone, or a card came meanwhile: asked again
+		if known == nil || len(known.jobs) != len(jobs[key]) { // gone, or a card came since: asked again
 			continue
 		}
 		changed = changed || known.asked.IsZero() || !reflect.DeepEqual(known.list, list)
@@ -126,7 +126,7 @@ func (x *Pass) ask() {
 	}
 }
 
-// addParts says what every station has of an open order, and whether it is ready: every part that says so
+// addParts adds every station's part of an open order, and whether it is ready: every part that says so
 // itself is done, and every other is ticked. As long as the queue was not asked, it is not; nor is an order of
 // which nothing is wanted any more.
 func (x *Pass) addParts(g *group, o *Order) {
@@ -182,7 +182,7 @@ func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 
 	for _, k := range o.Tickets {
 		i := slices.IndexFunc(list, func(s Sibling) bool { return s.Job == k.Job })
-		if k.State == Elsewhere && i >= 0 { // the queue knows what became of it
+		if k.State == Elsewhere && i >= 0 { // the queue knows its fate
 			ofSibling(k.Station, &list[i])
 			continue
 		}
@@ -222,7 +222,7 @@ func (o *Order) part(station string, title func(string) string) *Part {
 }
 
 // take adds one ticket to a part. now is shown if no other ticket of the part is worse; of two that are equally so,
-// the later one is. What no station reports is as people at the pass have ticked it.
+// the later one is. A part that no station reports is as people at the pass have ticked it.
 func (x *Pass) take(p *Part, job uint64, now Progress, lines []string) {
 	if now.State == PartOut || now.State == PartExpired {
 		p.byHand = append(p.byHand, job)
@@ -252,7 +252,7 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 		now.State, now.Told = PartGone, toldVoided
 	case card.State == Bumped:
 		now.State, now.Told, now.Clock = PartDone, toldBumped, card.bumpedClock
-	case card.Paper != "": // its screen was dark, and nobody has bumped it
+	case card.Paper != "": // its screen was dark, and it is not bumped
 		now = Progress{Kind: Paper, State: PartOut, Told: toldDark, At: card.Paper}
 	default:
 		p.Left += left
@@ -261,7 +261,8 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 	x.take(p, card.Job, now, c.lines())
 }
 
-// addJob adds a job that is on no board of the pass. What was voided since is not waited for, wherever it is; but
+// addJob adds a job that is on no board of the pass. A ticket that was voided since is not waited for, wherever it
+// is; but
 // a ticket that voids something itself must come out.
 func (x *Pass) addJob(p *Part, c *partTicket) {
 	job := c.sibling
@@ -286,7 +287,7 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 		now.State, now.Why = PartHeld, layout.OneLine(job.Why)
 	case job.State.Open():
 		now.State = PartWait
-	case job.State == ticket.Expired, job.State == ticket.Moved: // what was ordered may still be wanted
+	case job.State == ticket.Expired, job.State == ticket.Moved: // the dishes may still be wanted
 		now.State = PartExpired
 	case job.State == ticket.Cancelled:
 		now.State = PartGone

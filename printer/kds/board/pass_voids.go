@@ -6,7 +6,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A partTicket is a ticket of a part, and what of it is still wanted. It has a card or a sibling.
+// A partTicket is a ticket of a part, with the dishes that are still wanted. It has a card or a sibling.
 type partTicket struct {
 	station string
 	job     uint64
@@ -22,12 +22,12 @@ type dish struct {
 	id, quantity, name string
 	void               bool
 	unnamed            bool // it names no dish, so it voids none: a modifier alone, or an item without a name
-	finished           bool // nobody waits for it
+	finished           bool // it is not waited for
 	gone               bool // a dish was voided, or a void has voided a dish
 	isNamed            bool // of a void: a dish has its id, so its name means no other
 }
 
-// newPartTicket reads the dishes of a ticket. finished says that nobody waits for any of them.
+// newPartTicket reads the dishes of a ticket. finished says that none of them is waited for.
 func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, finished bool) *partTicket {
 	added := &partTicket{station: station, job: job, t: t}
 	isVoid := false // the line above, to which modifiers belong
@@ -46,9 +46,9 @@ func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, f
 // maxNetted limits how many dishes and voids of an order are compared, each with each, at every change of a board.
 const maxNetted = 1000
 
-// netVoids takes what was voided off the dishes of the same part. Of an order with more than maxNetted dishes all
-// voids stay. Dishes that nobody waits for are first, then the oldest: if a void meant another one, the order is ready
-// too late, not too early. A tick does not count, or the void would move to what was just ticked.
+// netVoids takes voided quantities off the dishes of the same part. Of an order with more than maxNetted dishes all
+// voids stay. Dishes that are finished are first, then the oldest: if a void meant another one, the order is ready
+// too late, not too early. A tick does not count, or the void would move to a dish that was just ticked.
 func netVoids(tickets []*partTicket) {
 	var voids, finished, awaited []*dish
 	for _, p := range tickets {
@@ -101,7 +101,8 @@ func (p *partTicket) isCancelled() bool {
 	return p.sibling != nil && p.sibling.State == ticket.Cancelled
 }
 
-// take takes from a dish what the void still voids. A quantity that is no number is voided by the same text.
+// take takes from a dish the quantity that the void still voids. A quantity that is no number is voided by the
+// same text.
 func (void *dish) take(d *dish) {
 	has, isNumber := parseQuantity(d.quantity)
 	voided, alsoNumber := parseQuantity(void.quantity)
@@ -117,7 +118,7 @@ func (void *dish) take(d *dish) {
 	}
 }
 
-// lines are what is still wanted, and the voids that have voided nothing.
+// lines are the dishes that are still wanted, and the voids that have voided nothing.
 func (p *partTicket) lines() (out []string) {
 	for _, d := range p.dishes {
 		switch text := d.quantity + " " + d.name; {

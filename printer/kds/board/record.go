@@ -13,7 +13,7 @@ import (
 const recordVersion = 1
 
 // A record is a card as it is stored: all of it, in one value. Some names in the JSON are older
-// than those of the fields; they stay, because databases contain them.
+// than the names of the fields; they stay, because databases contain them.
 type record struct {
 	V       int    `json:"v"`
 	Job     uint64 `json:"job"`
@@ -45,7 +45,7 @@ type record struct {
 	AckedAt      int64       `json:"acked_at,omitempty"`
 	AlarmAckedAt int64       `json:"alarm_acked_at,omitempty"`
 	DepartedBy   string      `json:"off_by,omitempty"` // id of the command that bumped it; one order was bumped by one
-	LastChange   *lastChange `json:"back,omitempty"`   // what undo would reverse; stored names never change
+	LastChange   *lastChange `json:"back,omitempty"`   // the change that undo would reverse; stored names never change
 	CommandIDs   []string    `json:"heard,omitempty"`  // ids of the commands that were done, the latest last
 	Timeline     []moment    `json:"timeline,omitempty"`
 }
@@ -89,7 +89,7 @@ func (r *record) doneAt(item int) int64 {
 func decodeRecord(value []byte) (*entry, error) {
 	var was struct {
 		record
-		// PaperTries was written by an older version: copies of which nobody knew whether they came out.
+		// PaperTries was written by an older version: copies that may have come out or not.
 		PaperTries int `json:"paper_tries"`
 	}
 	if err := json.Unmarshal(value, &was); err != nil {

@@ -17,7 +17,7 @@ func (e *entry) replaces(o *entry) bool {
 		cmp.Or(e.rec.For, e.rec.Station) == cmp.Or(o.rec.For, o.rec.Station)
 }
 
-// replace takes what was replaced off the board, whichever came first. write is held.
+// replace takes replaced cards off the board, whichever came first. write is held.
 //
 // A crash after the changed ticket was stored and before this: it is done at the next start.
 func (b *Board) replace(ctx context.Context) error {

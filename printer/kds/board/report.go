@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A Report is how long the tickets of one day took. The day is that of acceptance, in the kitchen's
+// A Report is how long the tickets of one day took. The day is the one of acceptance, in the kitchen's
 // time zone.
 type Report struct {
 	Day  string      `json:"day"` // 2026-11-22
@@ -43,7 +43,7 @@ type Spread struct {
 	P90 int64 `json:"p90_ms"`
 }
 
-// NewReport computes the report of a day from its tickets. Hours are those of zone.
+// NewReport computes the report of a day from its tickets. Hours are in zone.
 func NewReport(day string, past []Past, zone *time.Location) Report {
 	rows := map[ReportRow]*reportGroup{} // by Station, Hour and Item
 	add := func(key ReportRow, p *Past, done int64) {
@@ -121,7 +121,7 @@ func (r Report) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"day", "station", "hour", "item", "count",
 		"seen_p50_s", "seen_p90_s", "bumped_p50_s", "bumped_p90_s", "sent_out_p50_s", "sent_out_p90_s",
-		"late", "late_percent", "recalls"}) // Error has what went wrong
+		"late", "late_percent", "recalls"}) // Error returns the cause
 	for _, row := range r.Rows {
 		cells := []string{r.Day, row.Station, row.Hour, noFormula(row.Item), strconv.Itoa(row.Count)}
 		for _, s := range []Spread{row.Seen, row.Bumped, row.SentOut} {

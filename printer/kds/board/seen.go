@@ -74,8 +74,8 @@ func (b *Board) Unseen(after time.Duration) (n int) {
 
 // MarkShown records that a live page holds a card. A card that is gone is no error.
 //
-// A crash before the record is stored: nobody was told that the ticket was shown, so the queue delivers it
-// again. A crash after it: the same, or the ticket has ended; the card says what was true.
+// A crash before the record is stored: the queue was not told that the ticket was shown, so the queue delivers it
+// again. A crash after it: the same, or the ticket has ended; the card says how it was.
 func (b *Board) MarkShown(ctx context.Context, job uint64) error {
 	b.write.Lock()
 	defer b.write.Unlock()

@@ -7,24 +7,24 @@ import (
 )
 
 // A Sibling is a job that the queue made from the same request as a card, at any station of the
-// kitchen. A pass tells from it what becomes of the parts of an order that no board has.
+// kitchen. A pass derives from it the state of the parts of an order that no board has.
 type Sibling struct {
 	Job     uint64
 	Station string // to which the ticket was routed
 	At      string // the station at which it came out, or is to come out; a backup differs from Station
-	// Kind says what At is.
+	// Kind is the kind of At.
 	Kind  SiblingKind
 	State ticket.State
-	Why   string    // of a held or failed job: what is wrong
+	Why   string    // of a held or failed job: the cause
 	Ended time.Time // when it reached an end state; zero: it is open
 	Cut   bool      // its request has more jobs, which are not known
-	// Ticket is what the job brings, as it was routed.
+	// Ticket is the job's ticket, as it was routed.
 	Ticket ticket.Ticket
 	// Card is its card on a board that the pass does not have, see [Board.Card]; nil: it has none.
 	Card *Ticket
 }
 
-// SiblingKind says what the station of a [Sibling] is.
+// SiblingKind is the kind of station of a [Sibling].
 type SiblingKind string
 
 const (

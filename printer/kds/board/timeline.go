@@ -39,7 +39,7 @@ func (r *record) note(e string, item int) {
 	r.Timeline = append(r.Timeline, moment{T: time.Now().UnixMilli(), E: e, I: item})
 }
 
-// What a timeline tells beside the moments that are stored.
+// The texts of a timeline beside the moments that are stored.
 const (
 	wasAccepted = "accepted"
 	wasSentOut  = "sent_out"
@@ -90,7 +90,7 @@ func appendMoment(out []Moment, zone string, m Moment) []Moment {
 	return append(out, m)
 }
 
-// Text says what happened. It may have names of the order.
+// Text is for people. It may have names of the order.
 func (m Moment) Text() string {
 	seen := "first seen on " + m.Station
 	if m.Visible > 0 {
@@ -127,7 +127,7 @@ func lineText(l *ticket.Line) string {
 	return quantity + " " + name
 }
 
-// timelineOf is the timeline of several cards. What all of them have at the same moment is there once.
+// timelineOf is the timeline of several cards. A moment that all of them have is there once.
 func timelineOf(entries []*entry, more ...Moment) []Moment {
 	out := more
 	for _, e := range entries {
@@ -137,7 +137,7 @@ func timelineOf(entries []*entry, more ...Moment) []Moment {
 	return slices.Compact(out)
 }
 
-// Timeline says what happened to an order, in order of time: with the key of an order, to all tickets of it
+// Timeline lists the moments of an order, in order of time: with the key of an order, to all tickets of it
 // that the board still has.
 func (b *Board) Timeline(key string) []Moment {
 	if order := b.Order(key); order != nil {
@@ -158,7 +158,7 @@ func (o *Order) entries(boards ...*Board) (list []*entry) {
 	return list
 }
 
-// TimelineOfJob says what happened to the card of a job, also up to 48 hours after it left the board. It is
+// TimelineOfJob lists the moments of the card of a job, also up to 48 hours after it left the board. It is
 // empty if the board does not know the job.
 func (b *Board) TimelineOfJob(job uint64) ([]Moment, error) {
 	card, err := b.stored(job)
