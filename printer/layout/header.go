@@ -2,129 +2,12 @@ package layout
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"ticketrail/queue/ticket"
 )
-
-// Texts of the banners. The documentation quotes them and the kitchen knows them; do not change them.
-const (
-	possibleDuplicate = "POSSIBLE DUPLICATE"
-	replacesPiece     = "replaces the piece above"
-	checkRail         = "check the rail"
-	reprint           = "REPRINT"
-	void              = "VOID"
-	refire            = "REFIRE"
-	rush              = "RUSH"
-	noRoute           = "NO ROUTE"
-	unreadable        = "UNREADABLE"
-	expired           = "EXPIRED"
-	printerTest       = "PRINTER TEST"
-)
-
-// banners prints the bars at the top of the ticket. They come first because they decide how
-// everything below is to be read: whether to cook it, to check for a duplicate, or to take an item
-// off.
-func (c *composer) banners(d *ticket.Delivery) {
-	shown := &d.Ticket
-
-	if d.Doubt {
-		beneath := checkRail
-		if c.AfterPiece {
-			beneath = replacesPiece
-		}
-		c.warning(possibleDuplicate, beneath)
-	}
-
-	if d.Reprint {
-		c.warning(reprint)
-	}
-
-	for _, s := range shown.Later {
-		c.warning(s)
-	}
-
-	c.originBanners(d)
-	for _, s := range shown.Heads() {
-		c.banner(s)
-	}
-
-	if shown.MayCancel != "" {
-		c.warning(ticket.Question(shown.MayCancel))
-	}
-
-	if c.Copies > 1 {
-		c.banner("COPY " + strconv.Itoa(c.Copy) + "/" + strconv.Itoa(c.Copies))
-	}
-
-	switch {
-	case shown.Kind == ticket.Slip:
-		c.banner(expired)
-		c.centred("Not printed, unless noted. Ask before cooking.", Style{Bold: true})
-	case shown.Kind == ticket.Test:
-		c.banner(printerTest)
-	case shown.Void:
-		c.warning(void)
-	}
-
-	if shown.Refire && !shown.Void {
-		c.banner(refire)
-	}
-	if shown.Rush && !shown.Void { // a void is not urgent
-		c.banner(rush)
-	}
-
-	if allUnrouted(shown.Lines) {
-		c.banner(noRoute)
-	}
-
-	if shown.Raw != "" {
-		c.banner(unreadable)
-	}
-}
-
-// originBanners say which station the ticket belongs to, if it came out at another one: that one's backup, or
-// one that got it because the others refused it.
-func (c *composer) originBanners(d *ticket.Delivery) {
-	var refused []string
-	for _, name := range d.RefusedBy {
-		refused = append(refused, c.stationName(name))
-	}
-
-	if len(refused) > 0 {
-		c.banner("REFUSED BY " + strings.Join(refused, ", "))
-	}
-
-	station := c.stationName(d.For)
-	if station == "" || slices.Contains(d.RefusedBy, d.For) {
-		return
-	}
-
-	text := "FOR " + station
-	if down := c.text(d.Down); down != "" {
-		text += " (" + down + " down)"
-	}
-	c.banner(text)
-}
-
-// stationName is a station as the kitchen calls it: HOT LINE if the configuration has hot-line.
-func (c *composer) stationName(name string) string {
-	return c.text(strings.NewReplacer("-", " ", "_", " ").Replace(upperCase(normalize(name))))
-}
-
-// allUnrouted reports whether no route matched any of the lines. Then one banner says so instead of a
-// heading.
-func allUnrouted(lines []ticket.Line) bool {
-	for _, l := range lines {
-		if !l.NoRoute {
-			return false
-		}
-	}
-	return len(lines) > 0
-}
 
 // header prints whose order it is, then the notes on the whole order, the unread fields among them small. The notes
 // print with every header, also an empty one: they may name an allergy.
@@ -338,4 +221,78 @@ func Wanted(t *ticket.Ticket) string {
 		wanted = clock
 	}
 	return labelled("Wanted", OneLine(wanted))
+}
+
+// footer identifies this print, for people who compare two slips or call support.
+func (c *composer) footer(d *ticket.Delivery) {
+	c.rule("=")
+
+	c.alsoAt(&d.Ticket)
+	for _, line := range c.Footer {
+		c.ownLine(line, d)
+	}
+
+	c.ticketIdentity(d)
+	c.requestQR(&d.Ticket)
+}
+
+// alsoAt names the other stations of the order, so that cooks know with whom to finish at the same
+// time. It prints with every footer.
+func (c *composer) alsoAt(t *ticket.Ticket) {
+	var stations []string
+
+	for _, part := range t.AlsoAt {
+		stations = append(stations, c.text(part.Station))
+	}
+	if len(stations) > 0 && !c.NoAlsoAt && c.slip == "" {
+		c.flow(paragraph{text: "ALSO AT: " + strings.Join(stations, ", "), style: Style{Bold: true, Height: 2}})
+	}
+}
+
+// ticketIdentity prints the end of the request's id, the job, the printer, and the attempt if it is
+// not the first.
+func (c *composer) ticketIdentity(d *ticket.Delivery) {
+	var parts []string
+
+	if request := c.text(ticket.Short(d.Ticket.Request)); request != "" {
+		parts = append(parts, request)
+	}
+	if d.Job != 0 {
+		parts = append(parts, "job "+strconv.FormatUint(d.Job, 10))
+	}
+	if printer := c.text(c.Printer); printer != "" {
+		parts = append(parts, printer)
+	}
+	if d.Attempt > 1 {
+		parts = append(parts, "attempt "+strconv.Itoa(d.Attempt))
+	}
+
+	if len(parts) > 0 {
+		c.flow(paragraph{text: strings.Join(parts, " | ")})
+	}
+}
+
+// maxQRBytes is the most bytes a QR code may hold. With more, its modules are too small for a
+// receipt printer and a phone's camera. The ids of requests have at most 200 bytes.
+const maxQRBytes = 250
+
+// requestQR adds the request's id as a QR code if the options ask for it.
+func (c *composer) requestQR(t *ticket.Ticket) {
+	if c.QR && t.Kind != ticket.Test { // a test ticket has its own QR code
+		c.qr(Clean(t.Request))
+	}
+}
+
+// qr adds s as a QR code with the same text below it, for printers without QR codes and for people
+// without a phone.
+func (c *composer) qr(s string) {
+	if s == "" || len(s) > maxQRBytes {
+		return
+	}
+	// The code is attached to the first line of the caption, so that a printer without codes prints
+	// the caption as any other line.
+
+	at := len(c.lines)
+	c.centred(s, Style{})
+	c.lines[at].QR = s
 }

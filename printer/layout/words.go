@@ -2,6 +2,8 @@ package layout
 
 import (
 	"cmp"
+	_ "embed" // alarms.txt
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
@@ -165,4 +167,133 @@ func (c *composer) note(p paragraph, label, note string) {
 // lineBreak reports whether r ends a line of a note, however the waiter's terminal encodes that.
 func lineBreak(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029'
+}
+
+// Alarms are the words that mark an allergy. A text in which one of them is found prints so that no
+// cook overlooks it. Nil finds none. It never changes and is safe for concurrent use.
+type Alarms struct{ words, exceptions []string }
+
+// NewAlarms reads the entries of ticket.alarms. Each is a word or a phrase, which is found where a
+// word of a text begins with it (allerg in allergic); with * in front, also inside a word
+// (Nussallergie). An entry that begins with - is an exception: it is taken out of a text before
+// words are searched in it. Case, accents and full width do not count. Chinese, Japanese, Korean
+// and the scripts of South-East Asia, which join words, are searched without regard to words.
+func NewAlarms(entries []string) *Alarms {
+	alarms := &Alarms{}
+	for _, e := range entries {
+		word, exception := strings.CutPrefix(e, "-")
+		to := &alarms.words
+		if exception {
+			to = &alarms.exceptions
+		}
+		if word = searched(word); word != "" {
+			*to = append(*to, word)
+		}
+	}
+
+	return alarms
+}
+
+//go:embed alarms.txt
+var usualAlarms string
+
+// UsualAlarms are the entries of alarms.txt, which says how they were chosen.
+func UsualAlarms() (words []string) {
+	for line := range strings.Lines(usualAlarms) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			words = append(words, strings.Split(line, ", ")...)
+		}
+	}
+	return words
+}
+
+// MaxAlarms is how many entries a list has at most: every line of every ticket is searched for each of them.
+const MaxAlarms = 1000
+
+// CheckAlarm says why an entry cannot be found in any text, or "".
+func CheckAlarm(entry string) string {
+	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(strings.TrimPrefix(entry, "-"), "*"))
+
+	switch {
+	case first == utf8.RuneError || !unicode.In(first, unicode.L, unicode.N, unicode.So): // So: emoji
+		return fmt.Sprintf("%.80q does not begin with a letter; write a word or a phrase, \"*word\" to find it inside "+
+			"words too, or -phrase for an exception", entry)
+	case len(entry) > 100:
+		return fmt.Sprintf("%.80q… has %d bytes; at most 100 are allowed", entry, len(entry))
+	}
+	return ""
+}
+
+// searched returns an entry as it is searched for in the result of [fold], where a space precedes
+// each word and nothing else.
+func searched(entry string) string {
+	part, inside := strings.CutPrefix(entry, "*")
+
+	part = strings.Trim(fold(part), "\n")
+	for _, r := range part {
+		if r != ' ' && (inside || joinsWords(r)) {
+			return strings.TrimPrefix(part, " ")
+		}
+	}
+	return part
+}
+
+// Match reports whether s has a word that marks an allergy. The time it takes grows with the length
+// of s and no faster: s may be a megabyte from the network.
+func (a *Alarms) Match(s string) bool {
+	if a == nil || len(a.words) == 0 {
+		return false
+	}
+
+	for line := range strings.FieldsFuncSeq(s, lineBreak) {
+		line = fold(line)
+		for _, e := range a.exceptions {
+			line = strings.ReplaceAll(line, e, "\n")
+		}
+		for _, w := range a.words {
+			if strings.Contains(line, w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fold returns the words of s in small letters of normal width without accents, each after a space.
+// Punctuation becomes a line feed, which no phrase contains: "onion no, allergy" does not say "no
+// allergy". Only a hyphen or an apostrophe after a letter separates words like a space, because
+// nut-free is "nut free", and so is the one in d'allergie.
+func fold(s string) string {
+	var b strings.Builder
+	inWord := false
+	for _, r := range norm.NFKD.String(cases.Fold().String(normalize(s))) {
+		switch {
+		// Accents, and the vowel points of Hebrew and Arabic. The marks of Thai are not among them:
+		// they tell an allergy from a goat.
+		case unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Hebrew):
+		case unicode.In(r, unicode.L, unicode.M, unicode.N):
+			if !inWord {
+				b.WriteByte(' ')
+			}
+			b.WriteRune(r)
+			inWord = true
+		case unicode.Is(unicode.So, r): // an emoji is a word of its own
+			b.WriteString(" " + string(r))
+			inWord = false
+		case r == ' ' || inWord && (unicode.Is(unicode.Pd, r) || r == '\'' || r == '’'):
+			inWord = false
+		default:
+			b.WriteByte('\n')
+			inWord = false
+		}
+	}
+
+	return b.String()
+}
+
+// joinsWords reports whether r is of a script that is written without spaces between words, or, as
+// Korean is, with fewer spaces than other languages.
+func joinsWords(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao,
+		unicode.Khmer, unicode.Myanmar)
 }
