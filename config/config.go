@@ -51,15 +51,15 @@ type Config struct {
 	// the built-in font has: Thai, Devanagari, rare Han characters. They are tried in this order,
 	// after the built-in font. Default: Unifont and Noto, as far as they are installed. Letters
 	// that no font has print in Latin ones, between tildes.
-	Fonts    []string `mapstructure:"fonts"`
-	Ticket   Ticket   `mapstructure:"ticket"`
-	Storage  Storage  `mapstructure:"storage"`
-	Admin    Admin    `mapstructure:"admin"`
-	Metrics  Metrics  `mapstructure:"metrics"`
-	Log      Log      `mapstructure:"log"`
-	Service  Service  `mapstructure:"service"`
-	Notify   Notify   `mapstructure:"notify"`
-	Outcomes Outcomes `mapstructure:"outcomes"`
+	Fonts    []string   `mapstructure:"fonts"`
+	Ticket   TicketText `mapstructure:"ticket"`
+	Storage  Storage    `mapstructure:"storage"`
+	Admin    Admin      `mapstructure:"admin"`
+	Metrics  Metrics    `mapstructure:"metrics"`
+	Log      Log        `mapstructure:"log"`
+	Service  Service    `mapstructure:"service"`
+	Notify   Notify     `mapstructure:"notify"`
+	Outcomes Outcomes   `mapstructure:"outcomes"`
 
 	// Warnings are findings that Load accepted but that the operator should know: keys without effect,
 	// secrets that all users can read. Set by Load; not a key.
@@ -181,8 +181,8 @@ func (c *Config) Plan() plan.Config {
 		Logs: c.LogNames()}
 }
 
-// Ticket says which fields of a print request appear on a ticket, and which texts mark an allergy.
-type Ticket struct {
+// TicketText says which fields of a print request appear on a ticket, and which texts mark an allergy.
+type TicketText struct {
 	// Fields says where to look for a field of a ticket: the field's name and a list of dotted
 	// paths, of which the first that exists is used. Default none: the built-in paths, which
 	// deploy/ticketrail.yaml lists. A field named here has only these paths.
@@ -200,7 +200,7 @@ type Ticket struct {
 	Alarms []string `mapstructure:"alarms"`
 }
 
-func (t *Ticket) longDefaults() { t.Alarms = layout.UsualAlarms() }
+func (t *TicketText) longDefaults() { t.Alarms = layout.UsualAlarms() }
 
 // Storage is the database that holds every order from the moment it is acknowledged.
 type Storage struct {

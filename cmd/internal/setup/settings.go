@@ -19,11 +19,11 @@ import (
 
 // Settings are the part of a configuration file that the page for managers may change, as it is on the disk now.
 type Settings struct {
-	Version    string      `json:"version"` // of the whole file, to be sent with a change
-	Printers   []Printer   `json:"printers"`
-	Profiles   []string    `json:"profiles"` // that a printer may have
-	Venues     []Venue     `json:"venues"`
-	Recipients []Recipient `json:"recipients"`
+	Version    string         `json:"version"` // of the whole file, to be sent with a change
+	Printers   []Printer      `json:"printers"`
+	Profiles   []string       `json:"profiles"` // that a printer may have
+	Venues     []OpeningHours `json:"venues"`
+	Recipients []Recipient    `json:"recipients"`
 }
 
 // A Printer is where a station prints.
@@ -33,8 +33,8 @@ type Printer struct {
 	Profile string `json:"profile"`
 }
 
-// A Venue is when orders come.
-type Venue struct {
+// OpeningHours say when the orders of a venue come.
+type OpeningHours struct {
 	Name  string   `json:"name"`
 	Hours []string `json:"hours"`
 }
@@ -58,14 +58,14 @@ func ReadSettings(path string) (Settings, error) {
 		return Settings{}, err
 	}
 
-	settings := Settings{Version: version(data), Profiles: profile.Names(), Printers: []Printer{}, Venues: []Venue{},
+	settings := Settings{Version: version(data), Profiles: profile.Names(), Printers: []Printer{}, Venues: []OpeningHours{},
 		Recipients: []Recipient{}}
 	for _, p := range conf.Printers {
 		settings.Printers = append(settings.Printers, Printer{p.Name, p.Address, p.Profile})
 	}
 
 	for _, v := range conf.Venues {
-		one := Venue{v.Name, []string{}}
+		one := OpeningHours{v.Name, []string{}}
 		for _, h := range v.Hours {
 			one.Hours = append(one.Hours, h.String())
 		}
