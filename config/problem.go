@@ -40,7 +40,7 @@ func (p Problem) Error() string {
 	return at + ": " + p.Msg
 }
 
-// Problems are all mistakes in the configuration, in the order of the file; those of the
+// Problems are all mistakes in the configuration, in the order of the file; mistakes of the
 // environment are last. As an error it is never empty.
 type Problems []Problem
 

@@ -28,7 +28,7 @@ type Outcome struct {
 	// Attempts and Doubt are the job's at that time.
 	Attempts int
 	Doubt    bool
-	// Order and Jobs are those of an order, see [Queue.NoteOrder]; Job is the first of them.
+	// Order and Jobs belong to an order, see [Queue.NoteOrder]; Job is the first of them.
 	Order string
 	Jobs  []uint64
 }
@@ -90,7 +90,7 @@ func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
 }
 
 // NoteOrder stores an outcome of an order and changes the map kv in one transaction: a crash leaves both or none. A nil
-// value deletes its key. The error is that of [KV.Put].
+// value deletes its key. It returns the errors of [KV.Put].
 func (q *Queue) NoteOrder(ctx context.Context, kv *KV, values map[string][]byte, o Outcome) error {
 	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		if err := b.putAll(kv, values); err != nil {

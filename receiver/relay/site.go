@@ -27,7 +27,7 @@ type Site struct {
 	Behind      string        `json:"-"`                     // a server that does not know how far the box is
 }
 
-// Sites lists the venues that have a consumer, those of a configuration file included, with the reports of
+// Sites lists the venues that have a consumer, the configuration file's included, with the reports of
 // their boxes. The other times are by the servers' clocks. After an error, it has those that could be read.
 func (s *Stream) Sites(ctx context.Context, boxes map[string]BoxState) ([]Site, error) {
 	names, err := s.consumerNames(ctx)

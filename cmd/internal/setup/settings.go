@@ -58,7 +58,8 @@ func ReadSettings(path string) (Settings, error) {
 		return Settings{}, err
 	}
 
-	settings := Settings{Version: version(data), Profiles: profile.Names(), Printers: []Printer{}, Venues: []OpeningHours{},
+	settings := Settings{Version: version(data), Profiles: profile.Names(), Printers: []Printer{},
+		Venues:     []OpeningHours{},
 		Recipients: []Recipient{}}
 	for _, p := range conf.Printers {
 		settings.Printers = append(settings.Printers, Printer{p.Name, p.Address, p.Profile})

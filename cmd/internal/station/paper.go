@@ -198,7 +198,7 @@ func (p *paper) Lane() dispatch.Lane {
 
 func (p *paper) Runner() Runner { return p.device }
 
-// Conditions are the conditions that a printer reports, and those of a printer that reports nothing.
+// Conditions are the conditions that a printer reports, and the states of a printer that reports nothing.
 func (*paper) Conditions() []string {
 	out := []string{printer.Silent, printer.Busy, printer.Hung, printer.Clearing, printer.Unreachable,
 		printer.NotAPrinter}
