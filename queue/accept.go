@@ -224,7 +224,6 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 
 // nothing is the ticket that replaces a share of which nothing is listed any more.
 func (a *acceptOp) nothing(b *batch, was *share) ticket.Ticket {
-
 	now := &a.r.Drafts[0].Ticket
 	slip := ticket.Ticket{
 		Venue: now.Venue, VenueName: now.VenueName, Zone: now.Zone, Device: now.Device, Request: now.Request,

@@ -167,7 +167,6 @@ const historyAtLeast = time.Hour
 // of them are left. Keys begin with the running time, so the first key that is young enough ends
 // the search.
 func (b *batch) prune(retention time.Duration) bool {
-
 	limit := b.now - retention // negative in the first days
 	finished := b.bucket(bucketFinished)
 	var over [][]byte

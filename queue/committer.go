@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"ticketrail/queue/store"
-
 	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/queue/store"
 )
 
 // The committer is the only goroutine that writes. Its rules:
@@ -28,13 +28,7 @@ import (
 //  3. The outcome of a ticket that came out meanwhile is kept in memory and stored as soon as that
 //     is possible. It is written so that storing it twice is the same as storing it once.
 
-// Reopening is tried at once after the first failure, because most failures are short, and then
-// less and less often, because each attempt reads all open jobs and a broken disk may block on it.
-const (
-	minBackoff       = time.Second
-	maxBackoff       = 30 * time.Second
-	maintenanceEvery = time.Minute
-)
+const maintenanceEvery = time.Minute
 
 // run is the committer. It ends after Close, when everything that waited has its answer. Operations
 // come before pruning and maintenance, which can wait a minute; the probe of a failed disk comes
@@ -119,26 +113,6 @@ func (q *Queue) commitAndAnswer(ops []*op) {
 	}
 }
 
-// classify turns the error of a failed commit into the one that callers get. A full disk is told
-// apart, because printing continues with the reserve meanwhile.
-func classify(err error) (failed error, full bool) {
-	if store.IsFull(err) {
-		return fmt.Errorf("%w: %w", ErrStorageFull, err), true
-	}
-	return fmt.Errorf("%w: %w", ErrStorageFailed, err), false
-}
-
-// probeCommit commits a transaction that changes nothing. Only when it succeeds can the state that was read
-// be trusted: this process, or the one before, may have left it in the page cache and nowhere else.
-func (q *Queue) probeCommit(db *bolt.DB) error {
-	tx, err := db.Begin(true)
-	if err != nil {
-		return err
-	}
-	meta := tx.Bucket(bucketNames[bucketMeta])
-	return errors.Join(meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))), q.hooks.Commit(tx))
-}
-
 // commit runs operations in one transaction. errs are the answers of the operations themselves,
 // such as ErrConflict. err is the failure of the transaction; then the state of the disk is unknown.
 func (q *Queue) commit(ops []*op) (errs []error, err error) {
@@ -193,113 +167,6 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	return errs, err
 }
 
-// commitFailed records that memory cannot be trusted. Lanes lend nothing until recoverStorage has
-// succeeded.
-func (q *Queue) commitFailed(cause error, full bool) {
-	q.mu.Lock()
-	q.storageErr = cause
-	q.mu.Unlock()
-	if q.copier != nil { // it may be on the disk, and is not in the log
-		q.copier.gap.Store(true)
-	}
-
-	if full {
-		q.space.FreeReserve()
-		q.log.Error("disk is full; new requests are refused, accepted tickets still print: free disk space",
-			"err", cause)
-	} else {
-		q.log.Error("commit failed; new requests are refused until one succeeds: check the disk", "err", cause)
-	}
-
-	q.scheduleReopen()
-}
-
-// scheduleReopen sets the next attempt: at once after a first failure, then after minBackoff and
-// twice that each time, until a commit has succeeded.
-func (q *Queue) scheduleReopen() {
-	q.nextReopen = time.Now().Add(q.backoff)
-	q.backoff = min(max(2*q.backoff, minBackoff), maxBackoff)
-}
-
-// recoverStorage reopens the file, reads memory from it and proves that it can be written. Then it
-// stores the ends of leases that were kept.
-func (q *Queue) recoverStorage() {
-	q.in.markWorking()
-	if err := q.reopen(); err != nil {
-
-		failed, full := classify(err)
-		if full {
-			q.space.FreeReserve()
-		}
-
-		if err.Error() != q.lastFailure { // a broken disk must not fill the log
-			q.lastFailure = err.Error()
-			q.log.Error("storage still fails", "err", err)
-		}
-
-		q.mu.Lock()
-		q.storageErr = failed
-		q.mu.Unlock()
-		q.scheduleReopen()
-		return
-	}
-
-	q.nextReopen, q.lastFailure = time.Time{}, ""
-	q.mu.Lock()
-	q.storageErr = nil
-	for _, l := range q.lanes {
-		l.notify()
-	}
-	q.mu.Unlock()
-
-	q.log.Info("storage works again")
-	unsettled := q.unsettled
-	q.unsettled = nil
-
-	// In small transactions: on a full disk a large one may need more space than the reserve gave.
-	for len(unsettled) > 0 {
-		most := min(16, len(unsettled))
-		q.handle(unsettled[:most])
-		unsettled = unsettled[most:]
-	}
-}
-
-// reopen closes the file, opens it again and reads memory from it. Callers of view wait meanwhile.
-// That drops bbolt's memory of a failed commit.
-func (q *Queue) reopen() error {
-	if db := q.db.Swap(nil); db != nil {
-		_ = db.Close() // waits for read transactions, which are short
-	}
-
-	db, loaded, err := q.openFile()
-	if err != nil {
-		return err
-	}
-
-	if err := q.probeCommit(db); err != nil {
-		_ = db.Close()
-		return err
-	}
-	// Only now: readers must not see a state that the probe commit has not proved.
-	q.db.Store(db)
-	q.install(loaded)
-	return q.replay()
-}
-
-// openFile opens the file, and reads the state that is kept in memory.
-func (q *Queue) openFile() (db *bolt.DB, m *loadedState, err error) {
-	db, identity, err := store.Open(q.o.Path, q.o.NoSync, q.hooks.Sync)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := db.View(func(tx *bolt.Tx) (err error) { m, err = load(tx); return err }); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", q.o.Path, err), db.Close())
-	}
-
-	q.file.Store(identity)
-	return db, m, nil
-}
-
 // untilReopen fires when the next attempt to reopen is due; never while the file works.
 func (q *Queue) untilReopen() <-chan time.Time {
 	if q.nextReopen.IsZero() {
@@ -311,7 +178,6 @@ func (q *Queue) untilReopen() <-chan time.Time {
 // untilSpaceCheck fires when a full disk is to be checked again: a person who has just deleted
 // files wants to know whether that was enough. Other writes do not postpone it: an order of a relay that waits for
 // space may be tried again more often than that.
-
 func (q *Queue) untilSpaceCheck() <-chan time.Time {
 	if !q.space.IsFull.Load() {
 		q.nextSpaceCheck = time.Time{}

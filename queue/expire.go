@@ -118,7 +118,6 @@ func (b *batch) pendingOf(station string) []entry {
 // expire expires up to expireAtOnce tickets, and returns how many. The ticket that is lent stays:
 // it may be printing. A damaged one stays for Take.
 func (b *batch) expire(station string, olderThan time.Duration) int {
-
 	lent := b.blockLending(station)
 	var lines []ticket.Line
 	var first ticket.Ticket

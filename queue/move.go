@@ -114,7 +114,6 @@ func (b *batch) checkMovable(id uint64, to string) (movable, error) {
 // mark. But a person who moves a held ticket wants it printed, whatever its age and doubts: it
 // becomes a reprint, is marked as one, and like one it is the latest that its station should have.
 func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
-
 	state, next, payload := m.state, m.state, m.payload
 	if state.State == ticket.Held {
 		next.Doubts, next.Reprint, next.Enqueued = 0, true, int64(b.now)

@@ -163,7 +163,6 @@ func (b *batch) pruneOutcomes(retention time.Duration) int {
 
 // MarkLate stores the outcome [Late] for each pending job that is older, once.
 func (q *Queue) MarkLate(ctx context.Context, older time.Duration) error {
-
 	if len(q.late(older)) == 0 {
 		return nil
 	}

@@ -208,7 +208,6 @@ func (r *replay) removed(b *batch, l *logLine, job uint64, after time.Duration) 
 
 // makeAgain makes a job that no request made, if the file does not have it.
 func (r *replay) makeAgain(b *batch, l *logLine) int {
-
 	made := l.Made
 	if len(l.Tickets) != 1 || r.foreign || b.bucket(bucketState).Get(key64(made.Job)) != nil ||
 		r.removed(b, l, made.Job, min(historyAtLeast, b.q.o.HistoryRetention)) {

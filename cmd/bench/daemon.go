@@ -187,7 +187,6 @@ func (b *bench) withPrinters(n int, s setup) *daemonWithPrinters {
 // waitSettled waits until every ordered ticket is on paper, exactly once, and the daemon knows it.
 func (d *daemonWithPrinters) waitSettled() {
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-
 		figures, printed := d.scrape(), 0
 		confirmed := int(figures.sum(`ticketrail_station_tickets_total\{.*outcome="confirmed".*\}`))
 		for _, p := range d.printers {
@@ -291,7 +290,6 @@ func (m metrics) open() int {
 // a start, such as removing old keys, which would slow down the measurement.
 func (d *daemon) waitIdle() {
 	for last := -1.0; ; time.Sleep(300 * time.Millisecond) {
-
 		commits := d.scrape().sum("ticketrail_queue_commit_seconds_count")
 		if commits == last {
 			return

@@ -185,7 +185,6 @@ func must[T any](v T, err error) T {
 
 // try runs a row, returns the error that it failed by, and stops the programs that the row has started.
 func (b *bench) try(run func(*bench) result) (r result, err error) {
-
 	defer func() {
 		panicked := recover()
 		failed, ok := panicked.(failure)

@@ -95,7 +95,6 @@ func (w *worker) noteSuccess(t *target, lease Lease) {
 				append(ticketAttrs(lease), "backup", t.Name, "down_since", w.downSince)...)
 		}
 		return
-
 	}
 	if hadFailed {
 		w.log.Info("station works again", ticketAttrs(lease)...)

@@ -72,7 +72,6 @@ func (w *worker) startCycle() (context.Context, Lane, bool) {
 
 // cycle serves one ticket: expire, take, print, settle, pause.
 func (w *worker) cycle(ctx context.Context, lane Lane) {
-
 	w.expire(ctx, lane.ExpireAfter)
 	start := time.Now()
 	lease, err := w.d.queue.Take(ctx, w.name)
@@ -213,7 +212,6 @@ var errSettleTimeout = errors.New("shutdown: the storage did not accept it in ti
 // was printed; one that was not begun is as if it had never been taken. After a crash later, it is
 // settled.
 func (w *worker) settle(lease Lease, v verdict) bool {
-
 	waited := lease.Waited()
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(w.d.printCtx))
 	defer cancel(nil)
