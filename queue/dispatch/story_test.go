@@ -15,6 +15,7 @@ type story struct {
 	grill     *fakePrinter // nil: one that works
 	bar       *fakePrinter // the backup, to be tried at once; nil: none
 	holdDoubt bool
+	inDoubt   bool          // a crash left the first order so
 	orders    string        // names; empty: "a"
 	within    time.Duration // zero: a minute
 
@@ -49,6 +50,8 @@ func TestAFaultDoesToTheTicketsWhatItsStorySays(t *testing.T) {
 			reason: "check whether it came out, then reprint or cancel: write: connection reset"},
 		{name: "the same with its backup", grill: always(off), bar: first(cut), holdDoubt: true, orders: "a b",
 			onBar: "a, b", ends: "a hold, b ack", state: ticket.Held},
+		{name: "the same, and a crash left it in doubt", inDoubt: true, holdDoubt: true, orders: "a b", paper: "b",
+			ends: "a hold, b ack", state: ticket.Held},
 		{name: "a station that never prints a ticket twice",
 			grill: &fakePrinter{idempotent: true, faults: []fault{cut, cut, off, cut}}, holdDoubt: true,
 			paper: "a, a DUPLICATE, a DUPLICATE, a DUPLICATE",
@@ -110,8 +113,11 @@ func (s story) run(t *testing.T, h *harness) {
 		s.within = time.Minute
 	}
 
-	h.Set([]Lane{lane})
 	h.q.enqueue("grill", orders...)
+	if s.inDoubt {
+		h.q.leaveInDoubt("grill")
+	}
+	h.Set([]Lane{lane})
 	h.advance(s.within)
 
 	h.wantPrinted(s.grill, list(s.paper)...)
@@ -146,18 +152,6 @@ func (s story) run(t *testing.T, h *harness) {
 
 func list(s string) []string {
 	return slices.DeleteFunc(strings.Split(s, ", "), func(s string) bool { return s == "" })
-}
-
-func TestALaneWithHoldDoubtHoldsWhatACrashLeft(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *harness) {
-		h.q.enqueue("grill", "a", "b")
-		h.q.leaveInDoubt("grill")
-		p := h.printer()
-		h.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: true}})
-		h.advance(time.Minute)
-		h.wantPrinted(p, "b")
-		h.wantEnds("grill a hold", "grill b ack")
-	})
 }
 
 func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
