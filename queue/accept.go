@@ -287,10 +287,13 @@ func (a *acceptOp) enqueue(b *batch, made []madeTicket, shares []share) {
 
 		shares[m.share].jobs = append(shares[m.share].jobs, job)
 		for _, old := range m.replaces {
-			b.markReplaced(old, job)
+			if state, err := b.state(old); err == nil { // one that is not known any more cannot be reprinted
+				state.ReplacedBy = job
+				b.setState(old, state)
+			}
 		}
 	}
-	b.noteAccepted(a)
+	b.made = append(b.made, note{accepted: a})
 }
 
 // received is when the request came in.
@@ -299,14 +302,6 @@ func (a *acceptOp) received(b *batch) time.Time {
 		return b.wall // the caller did not stamp it
 	}
 	return a.r.Received
-}
-
-// markReplaced notes with a job that another one replaces it. One that is not known any more cannot be reprinted.
-func (b *batch) markReplaced(job, by uint64) {
-	if state, err := b.state(job); err == nil {
-		state.ReplacedBy = by
-		b.setState(job, state)
-	}
 }
 
 // ageOf is the age of a request that waited at a relay. In a fresh file its jobs are then older than the running

@@ -221,8 +221,8 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
 	b.putJSON(bucketState, key64(job), s)
 
-	if s.MadeFrom != 0 || s.Slip {
-		b.noteMade(job, s, payload)
+	if s.MadeFrom != 0 || s.Slip { // no request made it
+		b.made = append(b.made, note{logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload}})
 	}
 	if s.Req != 0 {
 		b.put(b.bucket(bucketReqJobs), key128(s.Req, job), nil)

@@ -40,13 +40,6 @@ type clock struct {
 	written      time.Duration // running time when it was last stored
 }
 
-func newClock(c Clock) *clock {
-	if c == nil {
-		c = systemClock{}
-	}
-	return &clock{wallClock: c, started: time.Now()}
-}
-
 // running is the running time now. It may be called by any goroutine.
 func (c *clock) running() time.Duration {
 	return time.Duration(c.base.Load()) + time.Since(c.started)

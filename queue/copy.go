@@ -50,13 +50,6 @@ type copier struct {
 	problem error      // why the copies are not complete; nil: they are
 }
 
-func newCopier(q *Queue) *copier {
-	return &copier{
-		q: q, folder: store.Folder{Dir: q.o.Copy}, last: time.Now(),
-		notes: make(chan []note, maxNotes), ended: make(chan struct{}),
-	}
-}
-
 // add hands the lines of a commit to the log. It never blocks.
 func (c *copier) add(notes []note) {
 	size := int64(0)
@@ -206,16 +199,6 @@ type note struct {
 	logLine
 	accepted *acceptOp
 	payloads [][]byte // of Made
-}
-
-// noteAccepted logs a request with the jobs that came of it.
-func (b *batch) noteAccepted(a *acceptOp) {
-	b.made = append(b.made, note{accepted: a})
-}
-
-// noteMade logs a job that no request made.
-func (b *batch) noteMade(job uint64, s jobState, payload []byte) {
-	b.made = append(b.made, note{logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload}})
 }
 
 // noteState logs the state of a job.

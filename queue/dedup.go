@@ -22,11 +22,8 @@ type requestKey [16]byte
 
 // keyOf separates venue and id by a zero byte, so that no two pairs give the same input.
 func keyOf(venue, id string) requestKey {
-	hash := sha256.New()
-	hash.Write([]byte(venue))
-	hash.Write([]byte{0})
-	hash.Write([]byte(id))
-	return requestKey(hash.Sum(nil)[:16])
+	hash := sha256.Sum256([]byte(venue + "\x00" + id))
+	return requestKey(hash[:16])
 }
 
 // A dedupRecord is stored of a request for as long as its key is known.

@@ -78,7 +78,8 @@ func checkFormat(tx *bolt.Tx) error {
 	case err != nil || version < 1:
 		return fmt.Errorf("%w: format %q", ErrDamaged, raw)
 	case version > formatVersion: // not damaged: the file must be left alone, not quarantined
-		return newerFormat(version)
+		return fmt.Errorf("the file has format %d, this program reads up to %d: install the newer ticketrail that "+
+			"wrote it", version, formatVersion)
 	}
 
 	for _, name := range bucketNames {
@@ -87,11 +88,6 @@ func checkFormat(tx *bolt.Tx) error {
 		}
 	}
 	return nil
-}
-
-func newerFormat(v int) error {
-	return fmt.Errorf("the file has format %d, this program reads up to %d: install the newer ticketrail that "+
-		"wrote it", v, formatVersion)
 }
 
 // readClock reads the running time, and the latest one recorded with a finished job.

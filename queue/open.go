@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,8 @@ func open(o Options, s store.Hooks) (*Queue, error) {
 	}
 
 	queue := &Queue{
-		o: o, log: o.Logger, hooks: s, in: newInbox(), clock: newClock(o.Clock),
+		o: o, log: o.Logger, hooks: s, in: newInbox(),
+		clock: &clock{wallClock: cmp.Or[Clock](o.Clock, systemClock{}), started: time.Now()},
 		lanes: map[string]*lane{}, ended: make(chan struct{}), broken: make(chan struct{}),
 	}
 
@@ -141,8 +143,10 @@ func open(o Options, s store.Hooks) (*Queue, error) {
 // followCopies returns an error if the file is older than its copies. A folder that cannot be read, or is another
 // daemon's, says nothing about the file: then there is nothing to replay either.
 func (q *Queue) followCopies(r store.CopyRecord) error {
-	q.copier = newCopier(q)
-	q.copier.record = r
+	q.copier = &copier{
+		q: q, folder: store.Folder{Dir: q.o.Copy}, last: time.Now(), record: r,
+		notes: make(chan []note, maxNotes), ended: make(chan struct{}),
+	}
 
 	files, unread := q.copier.folder.List()
 	if unread == nil {

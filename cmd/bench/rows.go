@@ -26,7 +26,7 @@ func (b *bench) log() result {
 
 // full compares a daemon that has a week behind it with one that starts empty.
 func (b *bench) full() result {
-	return b.compare(0.75, b.onStore(b.large(), setup{}), b.onStore(store{}, setup{}))
+	return b.compare(0.75, b.onStore(large, setup{}), b.onStore(store{}, setup{}))
 }
 
 // compare saturates two daemons in turns and compares the medians of their acks a second. Their
@@ -130,7 +130,7 @@ func (b *bench) readiness() result {
 // counts: the pages of the database file belong to the kernel, which takes them back when
 // another program needs them.
 func (b *bench) memory() result {
-	started := b.onStore(b.large(), setup{})()
+	started := b.onStore(large, setup{})()
 	posted := make(chan error, 1)
 
 	go func() {
@@ -150,7 +150,7 @@ func (b *bench) memory() result {
 		most = max(most, 1024*must(strconv.ParseFloat(kib, 64)))
 	}
 
-	if open, want := started.scrape().open(), b.large().jobs+2000; open != want {
+	if open, want := started.scrape().open(), large.jobs+2000; open != want {
 		check(fmt.Errorf("%d jobs wait in the daemon, want %d", open, want))
 	}
 	return result{fmt.Sprintf("%.1f MB at most", most/1e6), most <= 64e6}
@@ -176,9 +176,7 @@ func (b *bench) fifty() result {
 
 // large is the store of the rows "full" and "memory". Its requests are small, so that it is made
 // in a minute: the rows are about keys and jobs.
-func (b *bench) large() store {
-	return store{keys: 1_000_000, jobs: 50_000, small: true}
-}
+var large = store{keys: 1_000_000, jobs: 50_000, small: true}
 
 // onStore returns a function that starts a daemon on a copy of a store and waits until it is idle. A copy,
 // so that no row is slower for another one's files. The store is filled when a row first

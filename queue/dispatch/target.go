@@ -258,13 +258,6 @@ func notReadyPause() time.Duration {
 	return readyInterval*4/5 + rand.N(readyInterval*2/5+1)
 }
 
-// reprintPause is the pause before the copy of a ticket in doubt that is marked POSSIBLE DUPLICATE,
-// 0.5 to 1 s: long enough for a printer to recover from a reset connection, short for a cook who
-// waits.
-func reprintPause() time.Duration {
-	return time.Second/2 + rand.N(time.Second/2+1)
-}
-
 // ownRetryPause is the pause of the own station while a backup prints for it, 25 to 30 s. Each try
 // costs the ticket in hand up to a connect time-out, so it is rare while tickets come out elsewhere.
 func ownRetryPause() time.Duration { return longestPause*5/6 + rand.N(longestPause/6+1) }
@@ -280,13 +273,14 @@ func (f *failures) afterCleanFailure() time.Duration {
 	return backoff(f.clean)
 }
 
-// afterDoubt is short the first time and grows from then on: a printer that breaks off every ticket
-// must not waste a whole queue, two copies each, in a minute.
+// afterDoubt is the pause before the copy that is marked POSSIBLE DUPLICATE. The first one is 0.5 to 1 s: long enough
+// for a printer to recover from a reset connection, short for a cook who waits. It grows from then on: a printer that
+// breaks off every ticket must not waste a whole queue, two copies each, in a minute.
 func (f *failures) afterDoubt() time.Duration {
 	f.clean = 0 // the printer could be reached
 	f.doubted++
 	if f.doubted == 1 {
-		return reprintPause()
+		return time.Second/2 + rand.N(time.Second/2+1)
 	}
 	return backoff(f.doubted - 1)
 }
