@@ -72,8 +72,11 @@ func TestAnEndThatCannotBeStoredDoesNotEndTheLease(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
 	l := q.take("grill")
-	if noProof, noName := l.Ack(bg, ticket.Pending, ""), l.Move(bg, "", "grill", "no"); noProof == nil || noName == nil {
-		t.Errorf("not a proof: %v; a station without a name: %v", noProof, noName)
+	if err := l.Ack(bg, ticket.Pending, ""); err == nil {
+		t.Error("pending was taken for a proof")
+	}
+	if err := l.Move(bg, "", "grill", "refused"); err == nil {
+		t.Error("it was moved to a station without a name")
 	}
 	q.must(l.Fail(bg, "no such printer model"))
 	if s := q.station("grill"); s.Books.Outcomes[ticket.Failed] != 1 {
