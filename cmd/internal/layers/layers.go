@@ -1,5 +1,5 @@
 // Package layers holds the tree to its rules. Its tests read every file and fail, with the reason, on an import that
-// the table of packages in ARCHITECTURE.md does not allow, and on what the lists below forbid. So later changes keep
+// the table of this folder does not allow, and on those that the lists below forbid. So later changes keep
 // the rules that the kitchen depends on: receiving and printing stay apart, and a virtual printer is never part of
 // the daemon.
 package layers

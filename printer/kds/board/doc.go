@@ -11,13 +11,10 @@
 //   - Void: a ticket that cancels lines, or replaces another one. The order has a band for it.
 //   - Pass: a screen that shows the orders of several boards, with every part of them.
 //   - Part: the tickets that one station has of an order, also a station without a screen. A pass asks the queue
-//
-// what came
-//
-//	  in one request with a card of its boards. It guesses nothing from numbers: of another request, which has
-//	  no card there, it knows nothing.
-//	- Place: a counter that sorts the board. Departure: a counter of the cards that left the board, which
-//	  sorts the recall list. Clocks can be set back, so nothing is sorted by time.
+//     for the tickets that came in one request with a card of its boards. It guesses nothing from numbers: of another
+//     request, which has no card there, it knows nothing.
+//   - Place: a counter that sorts the board. Departure: a counter of the cards that left the board, which
+//     sorts the recall list. Clocks can be set back, so nothing is sorted by time.
 //
 // # State and events
 //

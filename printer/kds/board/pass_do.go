@@ -243,7 +243,7 @@ func (x *Pass) Timeline(key string) []Moment {
 }
 
 // TimelineOfJob says when the card of a job was sent out from the pass, and taken back, for up to 48 hours.
-// The clock is that of UTC.
+// The clock is UTC.
 func (x *Pass) TimelineOfJob(job uint64) []Moment {
 	return x.sendings("", func(r Ref) bool { return r.Job == job })
 }

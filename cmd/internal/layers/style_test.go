@@ -1,0 +1,166 @@
+package layers
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestThePageReadsAsTheModelsDo: six well-kept daemons and libraries have 6 to 14 blank lines in 100 lines of function
+// bodies, 1 to 20 % one-letter names among :=, and "what" in 1 to 8 of 1,000 comment lines.
+func TestThePageReadsAsTheModelsDo(t *testing.T) {
+	var all figures
+	byFile := map[string]figures{}
+	for _, name := range files(t) {
+		if filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
+			byFile[name] = measure(t, name)
+			all.add(byFile[name])
+		}
+	}
+
+	for _, c := range []struct {
+		subject     string
+		count, of   func(figures) int
+		least, most float64 // in 100
+		hint        string
+	}{
+		{"blank lines among the lines of function bodies", func(f figures) int { return f.blank },
+			func(f figures) int { return f.body }, 5, 20, "a blank line stands between the steps of a function"},
+		{"one-letter names among :=", func(f figures) int { return f.oneLetter },
+			func(f figures) int { return f.defined }, 0, 8, "a name says the thing"},
+		{`comment lines with "what"`, func(f figures) int { return f.what },
+			func(f figures) int { return f.comments }, 0, 1, "a sentence has a noun"},
+		{`comment lines with "that of" or "those of"`, func(f figures) int { return f.thatOf },
+			func(f figures) int { return f.comments }, 0, 0.1, "a sentence has a noun"},
+	} {
+		part := 100 * float64(c.count(all)) / float64(c.of(all))
+		if c.least <= part && part <= c.most {
+			continue
+		}
+		worst := slices.Collect(maps.Keys(byFile))
+		missed := func(name string) float64 {
+			of, count := float64(c.of(byFile[name])), float64(c.count(byFile[name]))
+			return max(count-c.most/100*of, c.least/100*of-count)
+		}
+		slices.SortFunc(worst, func(a, b string) int { return cmp.Compare(missed(b), missed(a)) })
+		t.Errorf("%s: %.1f in 100, want %v to %v: %s. The worst: %s",
+			c.subject, part, c.least, c.most, c.hint, strings.Join(worst[:10], ", "))
+	}
+}
+
+func TestNoTypeNameIsInMoreThanThreePackages(t *testing.T) {
+	where := map[string][]string{}
+	for _, name := range files(t) {
+		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		_, file := parse(t, name)
+		for _, d := range file.Decls {
+			group, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, s := range group.Specs {
+				if spec, ok := s.(*ast.TypeSpec); ok && !slices.Contains(where[spec.Name.Name], path.Dir(name)) {
+					where[spec.Name.Name] = append(where[spec.Name.Name], path.Dir(name))
+				}
+			}
+		}
+	}
+
+	for name, in := range where {
+		if len(in) > 3 && name != "Options" && name != "metrics" { // each package's own, by the rule of the house
+			t.Errorf("%d packages have a type %s: %v", len(in), name, in)
+		}
+	}
+}
+
+// figures are counts of a file's lines and names.
+type figures struct{ body, blank, defined, oneLetter, comments, what, thatOf int }
+
+func (f *figures) add(g figures) {
+	f.body += g.body
+	f.blank += g.blank
+	f.defined += g.defined
+	f.oneLetter += g.oneLetter
+	f.comments += g.comments
+	f.what += g.what
+	f.thatOf += g.thatOf
+}
+
+var (
+	what   = regexp.MustCompile(`(?i)\bwhat\b`)
+	thatOf = regexp.MustCompile(`(?i)\b(that|those) of\b`)
+)
+
+func measure(t *testing.T, name string) (f figures) {
+	t.Helper()
+
+	set, file := parse(t, name)
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Body == nil {
+				break
+			}
+			for _, line := range lines[set.Position(n.Body.Lbrace).Line:max(set.Position(n.Body.Rbrace).Line-1,
+				set.Position(n.Body.Lbrace).Line)] {
+				f.body++
+				if strings.TrimSpace(line) == "" {
+					f.blank++
+				}
+			}
+		case *ast.AssignStmt:
+			for _, left := range n.Lhs {
+				if id, ok := left.(*ast.Ident); ok && n.Tok == token.DEFINE && id.Name != "_" {
+					f.defined++
+					if len(id.Name) == 1 {
+						f.oneLetter++
+					}
+				}
+			}
+		}
+		return true
+	})
+
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			for line := range strings.SplitSeq(comment.Text, "\n") {
+				f.comments++
+				if what.MatchString(line) {
+					f.what++
+				}
+				if thatOf.MatchString(line) {
+					f.thatOf++
+				}
+			}
+		}
+	}
+	return f
+}
+
+func parse(t *testing.T, name string) (*token.FileSet, *ast.File) {
+	t.Helper()
+
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, filepath.Join(root, name), nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(fmt.Errorf("parse %s: %w", name, err))
+	}
+	return set, file
+}
