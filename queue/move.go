@@ -110,9 +110,9 @@ func (b *batch) checkMovable(id uint64, to string) (movable, error) {
 	return movable{id, state, payload}, err
 }
 
-// move moves a job. A doubt moves with it, for the POSSIBLE DUPLICATE
-// mark. But a person who moves a held ticket wants it printed, whatever its age and doubts: it
-// becomes a reprint, is marked as one, and like one it is the latest that its station should have.
+// move moves a job. A doubt moves with it, for the POSSIBLE DUPLICATE mark. But a person who moves a held ticket wants
+// it printed, whatever its age and doubts: it becomes a reprint, is marked as one, and like one it is the latest that
+// its station should have.
 func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
 	state, next, payload := m.state, m.state, m.payload
 	if state.State == ticket.Held {

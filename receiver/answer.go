@@ -233,10 +233,9 @@ const (
 // An answering is how a Code is answered, with advice for a person.
 type answering struct {
 	status int
-	// Retry-After of a 503, in seconds. It is short where it may, because
-	// the service retries only three times within seconds. With 30 it would give the order up; but the contract does
-	// not say that it obeys the header. 30 is for proxies and scripts that do: to retry into a full disk at once is
-	// useless.
+	// Retry-After of a 503, in seconds. It is short where it may, because the service retries only three times within
+	// seconds. With 30 it would give the order up; but the contract does not say that it obeys the header. 30 is for
+	// proxies and scripts that do: to retry into a full disk at once is useless.
 	retryAfter string
 	// message is the default one. Refusals of headers and bodies have messages of their own, which name the field.
 	message string

@@ -28,8 +28,7 @@ type ScreenOptions struct {
 	Pass *board.Pass
 
 	// Backup is the name of the station that prints while the screen is dark. After HoldFor it gets the tickets that
-	// were
-	// shown and not bumped, through ToPaper: see [Screen.RunDark]. Tickets of the screen's own queue stay there;
+	// were shown and not bumped, through ToPaper: see [Screen.RunDark]. Tickets of the screen's own queue stay there;
 	// for those the dispatcher has the same station as a backup after HoldFor, wrapped by [Screen.WrapBackup].
 	Backup  string
 	HoldFor time.Duration // 0 is 20 s

@@ -62,11 +62,10 @@ type screenBackup struct {
 	station BackupStation
 }
 
-// WrapBackup returns station on as the backup of this screen's queue. The tickets that were shown and not bumped
-// are older and are
-// queued there first, see [Screen.RunDark]; until then this is not ready. If an attempt that broke left a ticket's card
-// on the board, the card is taken off before the first byte of the ticket. The ticket says that it is the screen that
-// is down. Values for equal stations are equal, so the dispatcher sees no change after a reload.
+// WrapBackup returns station on as the backup of this screen's queue. The tickets that were shown and not bumped are
+// older and are queued there first, see [Screen.RunDark]; until then this is not ready. If an attempt that broke left a
+// ticket's card on the board, the card is taken off before the first byte of the ticket. The ticket says that it is the
+// screen that is down. Values for equal stations are equal, so the dispatcher sees no change after a reload.
 func (s *Screen) WrapBackup(on BackupStation) BackupStation { return screenBackup{s, on} }
 
 // Idempotent reports whether the station on is idempotent, as the dispatcher sees it: that station

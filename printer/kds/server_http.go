@@ -11,9 +11,8 @@ import (
 // there next. A command that is cut off is sent again by its page, with the same id.
 func (s *Server) HTTPServer() *http.Server {
 	// The pages send small requests over a network at hand; a request that takes longer than this is of a broken
-	// client,
-	// which must not hold a connection for ever. An event stream does not end: it replaces the time-outs of
-	// its request, see [Server.events].
+	// client, which must not hold a connection for ever. An event stream does not end: it replaces the time-outs of its
+	// request, see [Server.events].
 	srv := &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: 5 * time.Second,

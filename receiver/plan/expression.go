@@ -15,10 +15,10 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// The `when` of a route is an expression of expr-lang.org, compiled when the configuration is read. Two
-// things are added to expr: a missing field is nil and nil is false (nilSafe), and the cost of an
-// expression is limited, whatever the request is (maxLoopSteps). An
-// expression over its limit fails: its route does not match, and the next routes are tried.
+// The `when` of a route is an expression of expr-lang.org, compiled when the configuration is read. Two things are
+// added to expr: a missing field is nil and nil is false (nilSafe), and the cost of an expression is limited, whatever
+// the request is (maxLoopSteps). An expression over its limit fails: its route does not match, and the next routes are
+// tried.
 
 // Limits of the cost of an expression, beside the limits of expr itself. The operator writes the expressions, but a
 // caller chooses the request that they run on, and an answer is due within seconds.

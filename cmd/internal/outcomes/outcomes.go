@@ -51,9 +51,8 @@ type Event struct {
 
 // Data describes the ticket. It has no dish of the order.
 type Data struct {
-	// Seq goes up by one with each event. A gap says that events were lost, because no receiver took them for as
-	// long as
-	// the history goes back, or because the database was damaged. It begins anew with a new database.
+	// Seq goes up by one with each event. A gap says that events were lost, because no receiver took them for as long
+	// as the history goes back, or because the database was damaged. It begins anew with a new database.
 	Seq     uint64       `json:"seq"`
 	Job     uint64       `json:"job"`          // by which operators of ticketrail ask for it
 	Of      uint64       `json:"of,omitempty"` // the job that it is a copy of, or was moved from

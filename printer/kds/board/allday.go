@@ -23,11 +23,10 @@ type Count struct {
 	last *Order // the last order that had it, to count each once
 }
 
-// AllDay returns the all-day counts of orders: how many of each item are still to be made, the largest
-// count first. It counts items of open tickets that are not done and not void, by name, and below it by
-// course and modifiers; notes do not separate equal dishes. Dishes that are not to be begun at now count apart, at
-// the
-// end. course limits it to one course; empty is all.
+// AllDay returns the all-day counts of orders: how many of each item are still to be made, the largest count first. It
+// counts items of open tickets that are not done and not void, by name, and below it by course and modifiers; notes do
+// not separate equal dishes. Dishes that are not to be begun at now count apart, at the end. course limits it to one
+// course; empty is all.
 func AllDay(orders []*Order, course string, now time.Time) []*Count {
 	counts, by := []*Count{}, map[string]*Count{}
 	for _, o := range orders {

@@ -296,9 +296,8 @@ func (b *builder) alarms(o *Order) {
 	o.MustAckAlarm = b.look.AckAlarm && unread
 }
 
-// versionOf is a hash of the parts that a cook may press on: not of fields that change by themselves, like whether
-// a page has
-// shown it. It is cut to 53 bits because pages compute in floating point.
+// versionOf is a hash of the parts that a cook may press on: not of fields that change by themselves, like whether a
+// page has shown it. It is cut to 53 bits because pages compute in floating point.
 func versionOf(o *Order) uint64 {
 	hash := fnv.New64a()
 	sum := func(n uint64) { _ = binary.Write(hash, binary.BigEndian, n) }

@@ -101,8 +101,7 @@ func (o *Order) Jobs() (jobs []uint64) {
 	return jobs
 }
 
-// Group is the name that an order shares with the open one that it was, and with the same order on other screens
-// if it
+// Group is the name that an order shares with the open one that it was, and with the same order on other screens if it
 // began there with the same ticket.
 func (o *Order) Group() string {
 	group, _, _ := strings.Cut(o.Key, "~")

@@ -38,8 +38,7 @@ func (e *entry) needsPaper() bool { return e.rec.State == Open && e.rec.Shown &&
 // paper.
 //
 // send stores the ticket and the cards, by their keys, in one transaction. A crash before its commit: nothing has
-// happened. A crash after it: the ticket prints, and the cards need no other paper. After an error it is unknown
-// which
+// happened. A crash after it: the ticket prints, and the cards need no other paper. After an error it is unknown which
 // of the two is true; the next call reads it from the storage.
 func (b *Board) ToPaper(ctx context.Context, station string,
 	send func(t ticket.Ticket, cards map[string][]byte) error) (int, error) {

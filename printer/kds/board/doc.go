@@ -1,6 +1,5 @@
-// Package board holds the orders that kitchen screens show, and carries out the commands of cooks. It knows
-// storage and tickets, and
-// no HTTP.
+// Package board holds the orders that kitchen screens show, and carries out the commands of cooks. It knows storage and
+// tickets, and no HTTP.
 //
 // # Terms
 //
@@ -18,12 +17,10 @@
 //
 // # State and events
 //
-// The server owns the state. A page shows the state that it was sent, and asks for changes with commands. All of
-// it is
-// JSON. All times are milliseconds since 1970 by the server's clock; a page computes the difference from its
-// own clock and never shows its own. All texts are free of control characters, but they are still untrusted
-// text: a page must escape them. An absent field is false, zero or empty. Within a version fields are only
-// added.
+// The server owns the state. A page shows the state that it was sent, and asks for changes with commands. All of it is
+// JSON. All times are milliseconds since 1970 by the server's clock; a page computes the difference from its own clock
+// and never shows its own. All texts are free of control characters, but they are still untrusted text: a page must
+// escape them. An absent field is false, zero or empty. Within a version fields are only added.
 //
 // A page starts with a [Snapshot]:
 //

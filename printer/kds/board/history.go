@@ -39,8 +39,7 @@ type Event struct {
 // JSON is the encoded event. It is encoded once for all pages and must not be modified.
 func (e Event) JSON() []byte { return e.json }
 
-// Orders are the orders that the pages of a [Board] or a [Pass] show, with the latest changes. Reading never waits
-// for
+// Orders are the orders that the pages of a [Board] or a [Pass] show, with the latest changes. Reading never waits for
 // storage, and is safe for concurrent use.
 type Orders struct {
 	station    string

@@ -100,8 +100,7 @@ type Past struct {
 	// The board does not know these.
 	SentOut int64 // when its order left the pass
 	// Late says that it was bumped later than its screen's LateAfter and not before it was wanted, or is open for so
-	// long.
-	// It has no meaning for a ticket that came out on paper: the time when that was made is unknown.
+	// long. It has no meaning for a ticket that came out on paper: the time when that was made is unknown.
 	Late bool
 }
 

@@ -172,10 +172,9 @@ func (x *Pass) refresh() {
 	x.publish()
 }
 
-// publish makes the orders of the boards' cards as they are now: the cards that were sent out together, and the
-// rest of
-// each order. So a ticket that arrives after its order was sent out begins an open order of its own. Slips
-// and test tickets are left out: a station shows them, the pass need not. write is held.
+// publish makes the orders of the boards' cards as they are now: the cards that were sent out together, and the rest of
+// each order. So a ticket that arrives after its order was sent out begins an open order of its own. Slips and test
+// tickets are left out: a station shows them, the pass need not. write is held.
 func (x *Pass) publish() {
 	var members []member
 	for _, b := range x.o.Boards {

@@ -261,9 +261,8 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 	x.take(p, card.Job, now, c.lines())
 }
 
-// addJob adds a job that is on no board of the pass. A ticket that was voided since is not waited for, wherever it
-// is; but
-// a ticket that voids something itself must come out.
+// addJob adds a job that is on no board of the pass. A ticket that was voided since is not waited for, wherever it is;
+// but a ticket that voids something itself must come out.
 func (x *Pass) addJob(p *Part, c *partTicket) {
 	job := c.sibling
 	wanted, _, voided := c.count()
