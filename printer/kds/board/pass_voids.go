@@ -71,8 +71,11 @@ func netVoids(tickets []*partTicket) {
 
 	for _, void := range voids {
 		for _, d := range dishes {
-			if void.id != "" && d.id == void.id && void.canMean(d) {
-				void.isNamed = true
+			if void.id == "" || d.id != void.id {
+				continue
+			}
+			void.isNamed = true // also by a void that was sent before
+			if void.canMean(d) {
 				void.take(d)
 			}
 		}

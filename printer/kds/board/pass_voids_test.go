@@ -32,6 +32,10 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 		s.State = state
 		return s
 	}
+	again := func(s Sibling) Sibling {
+		s.Job, s.Ticket.Request = 61, "void again"
+		return s
+	}
 	other := in(barJob(51, ticket.Pending), ticket.Confirmed)
 	other.Ticket.Lines = []ticket.Line{beer("half a"), {Quantity: "1", Name: "Gin"}}
 	cut := barJob(50, ticket.Held)
@@ -55,6 +59,8 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 			"1 Beer, 2 Beer, 1 Gin"},
 		"more than the line of its id": {[]Sibling{named, void(nil, withID("3", "Beer", "b"))}, "bar=out",
 			"2 Beer, 1 Gin, VOID 1 Beer"},
+		"the line of its id again": {[]Sibling{named, void(nil, withID("2", "Beer", "b")),
+			again(void(nil, withID("2", "Beer", "b")))}, "bar=out", "2 Beer, 1 Gin, VOID 2 Beer"},
 		"a part of it": {[]Sibling{void(nil, beer("1"))}, "bar=out", "1 Beer"},
 		"a fraction":   {[]Sibling{void(nil, beer("0.5"))}, "bar=out", "1.5 Beer"},
 		"all of it":    {[]Sibling{void(nil, beer("2"))}, "ready bar=gone", ""},
