@@ -144,6 +144,9 @@ func edit(data []byte, section, name string, change func(*yaml.Node) error) ([]b
 		!slices.Equal(comments(&got), comments(&want)) {
 		return nil, errNotEditable
 	}
+	if out.Len() > maxFile { // the next start would not read it
+		return nil, fmt.Errorf("the file would have %d bytes, more than the %d bytes that are read", out.Len(), maxFile)
+	}
 	return []byte(out.String()), nil
 }
 

@@ -122,10 +122,11 @@ func TestAnEditThatWouldChangeMoreIsRefused(t *testing.T) {
 		"printers: [":               "only a person can change",
 		"fallback: x\n":             `there is no "grill" in printers`,
 		"printers: [ name: other ]": `there is no "grill" in printers`,
+		"printers: [ {name: grill} ] #" + strings.Repeat("x", maxFile): "more than the 1048576 bytes",
 	} {
 		got, err := SetPrinter([]byte(file), "grill", "tcp://10.0.0.9", "epson-tm-t88", "")
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q became %q, %v", file, got, err)
+			t.Errorf("%.80q became %.80q, %v", file, got, err)
 		}
 	}
 	_, err := SetPrinter([]byte("printers: [ {name: grill, address: x} ]"), "grill", "file:///etc/passwd", "x", "")
