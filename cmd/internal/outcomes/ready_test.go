@@ -1,9 +1,11 @@
 package outcomes
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,6 +101,67 @@ func TestAPassTellsWhatIsReadyThereAndNothingOfWhatIsSentOut(t *testing.T) {
 	})
 }
 
+func TestAnOrderWhosePartsArePartlyUnknownAfterAStartIsNotToldToBeNotReady(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *queue.Queue, _ *Teller, r *receiver, log *strings.Builder) {
+		r.stop()
+		r.show(t, 1, "Fish")
+		r.press(t, board.Bump)
+		var unreadable atomic.Bool
+		for range 3 { // starts
+			pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"),
+				Boards: []*board.Board{r.hot}, Siblings: func([]uint64) ([]board.Sibling, error) {
+					if unreadable.Load() {
+						return nil, errors.New("disk")
+					}
+					return nil, nil
+				}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.pass = pass
+			_, stop := tell(t, q, r, log)
+			after(5 * time.Second)
+			r.want(t, "ready 1")
+			unreadable.Store(false)
+			after(5 * time.Second)
+			r.want(t, "ready 1")
+			stop()
+			pass.Close()
+			unreadable.Store(true)
+		}
+	})
+}
+
+func TestAChangedTicketMakesAnOrderThatWasReadyNotReady(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *queue.Queue, _ *Teller, r *receiver, log *strings.Builder) {
+		r.stop()
+		var err error
+		boards := []*board.Board{r.hot}
+		r.pass, err = board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"), Boards: boards})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.pass.Close()
+		_, stop := tell(t, q, r, log)
+		defer stop()
+
+		r.show(t, 1, "Fish")
+		r.show(t, 2, "Chips")
+		r.press(t, board.Bump)
+		after(5 * time.Second)
+		r.want(t, "ready 1 2")
+		err = r.hot.Add(t.Context(), ticket.Delivery{Job: 3, Ticket: ticket.Ticket{
+			Venue: "v", Request: "r1", Check: "c", Number: "7", Received: time.Now(),
+			Changed: &ticket.Change{Order: "#7"}, Lines: []ticket.Line{{Quantity: "2", Name: "Fish"}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(5 * time.Second)
+		r.want(t, "ready 1 2, not_ready 2 3")
+	})
+}
+
 func TestAMarkIsForgottenAfterTwoDays(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *queue.Queue, told *Teller, r *receiver, _ *strings.Builder) {
 		r.show(t, 1, "Fish")
@@ -117,7 +180,7 @@ func (r *receiver) show(t *testing.T, job uint64, dish string) {
 	t.Helper()
 	dish, void := strings.CutPrefix(dish, "VOID ")
 	err := r.hot.Add(t.Context(), ticket.Delivery{Job: job, Ticket: ticket.Ticket{
-		Venue: "v", Request: fmt.Sprint("r", job), Number: "7", Received: time.Now(),
+		Venue: "v", Request: fmt.Sprint("r", job), Check: "c", Number: "7", Received: time.Now(),
 		Lines: []ticket.Line{{Quantity: "1", Name: dish, Void: void}},
 	}})
 	if err != nil {

@@ -101,6 +101,10 @@ func (o *Order) Jobs() (jobs []uint64) {
 	return jobs
 }
 
+// Unknown says that the queue was not asked for all parts of the order yet, so that it may be ready although it is not
+// Ready: at a pass, for a moment after it was opened.
+func (o *Order) Unknown() bool { return o.unknown }
+
 // Group is the name that an order shares with the open one that it was, and with the same order on other screens if it
 // began there with the same ticket.
 func (o *Order) Group() string {

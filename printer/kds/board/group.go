@@ -203,7 +203,7 @@ func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []
 				next := *o
 				// Most have the same parts as before, and need no new version.
 				if finish(g, &next); next.Ready != o.Ready || next.Cancelled != o.Cancelled ||
-					!reflect.DeepEqual(next.Parts, o.Parts) {
+					next.unknown != o.unknown || !reflect.DeepEqual(next.Parts, o.Parts) {
 					next.seal()
 					o, was.orders[i] = &next, &next
 				}
@@ -259,5 +259,7 @@ func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 // seal gives an order its version. It is not changed after that.
 func (o *Order) seal() {
 	o.Version = versionOf(o)
-	o.sum = sumOf(o)
+	if o.sum = sumOf(o); o.unknown {
+		o.sum++ // a change that is not in its JSON
+	}
 }

@@ -130,17 +130,18 @@ func (x *Pass) ask() {
 // itself is done, and every other is ticked. As long as the queue was not asked, it is not; nor is an order of
 // which nothing is wanted any more.
 func (x *Pass) addParts(g *group, o *Order) {
-	ready, wanted := true, false
+	o.unknown = false
 	var list []Sibling
 	asked := map[string]bool{}
 	for _, m := range g.members {
 		if key := requestKey(m.t); m.state == Open && !asked[key] && x.o.Siblings != nil {
 			asked[key] = true
-			ready = ready && !x.known[key].asked.IsZero()
+			o.unknown = o.unknown || x.known[key].asked.IsZero()
 			list = append(list, x.known[key].list...)
 		}
 	}
 
+	ready, wanted := !o.unknown, false
 	tickets := partTickets(g, o, list)
 	netVoids(tickets)
 	for _, c := range tickets {
