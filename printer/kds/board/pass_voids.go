@@ -1,6 +1,7 @@
 package board
 
 import (
+	"reflect"
 	"slices"
 
 	"ticketrail/queue/ticket"
@@ -54,6 +55,8 @@ func netVoids(tickets []*partTicket) {
 	for _, p := range tickets {
 		for _, d := range p.dishes {
 			switch {
+			case d.void && p.isCopy(tickets):
+				d.gone = true // by the first of them
 			case d.void:
 				voids = append(voids, d)
 			case d.finished:
@@ -97,6 +100,14 @@ func (void *dish) canMean(d *dish) bool {
 	return !void.gone && !d.gone && !v.isCancelled() &&
 		of.station == v.station && of.t.Request != v.t.Request && of.t.SameCheck(v.t) &&
 		!of.t.Received.After(v.t.Received)
+}
+
+// isCopy says whether a person asked for a card again of which there is another.
+func (p *partTicket) isCopy(tickets []*partTicket) bool {
+	return p.card != nil && p.card.Reprint && slices.ContainsFunc(tickets, func(of *partTicket) bool {
+		return of.job < p.job && of.station == p.station && of.t.Request == p.t.Request &&
+			reflect.DeepEqual(of.t.Lines, p.t.Lines)
+	})
 }
 
 // isCancelled says whether a person has cancelled it before it came out.

@@ -150,6 +150,16 @@ func TestAPartOnAScreenIsWhatItsVoidsLeave(t *testing.T) {
 	p.wantParts(t, "#18 cancelled hot=gone cold=gone")
 }
 
+func TestACopyOfAVoidCancelsNoOtherDish(t *testing.T) {
+	p := newPassHarness(t)
+	void := void18(2, "1 Fish")
+	put(t, p.hot, of18(1, "1 Fish", "1 Fish"), void)
+	p.wantParts(t, "#18 hot=open/1")
+	void.Job, void.Reprint = 3, true
+	put(t, p.hot, void)
+	p.wantParts(t, "#18 hot=open/1")
+}
+
 func TestWhatAVoidLeavesOfAPartIsTickedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		void := barJob(52, ticket.Confirmed)
