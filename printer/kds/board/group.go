@@ -128,7 +128,11 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 // wasHere says whether a card of the group was here at a time, or had left less than within before it.
 func (g *group) wasHere(at int64, within time.Duration) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool {
-		return m.departure == 0 && m.state == Open || m.departedAt > at-within.Milliseconds()
+		left := m.departedAt
+		if m.state == Replaced { // a replaced card leaves no pass, but its board
+			left = m.rec.DepartedAt
+		}
+		return m.departure == 0 && m.state == Open || left > at-within.Milliseconds()
 	})
 }
 

@@ -172,3 +172,20 @@ func TestAnOrderOfWhichNothingIsWantedLeavesThePassOnceThatIsAcknowledged(t *tes
 	p.wantParts(t, "#18 cancelled cold=gone")
 	p.wants(t, p.press(Bump, 18), Done)
 }
+
+func TestAnOrderWhoseFirstTicketWasReplacedStaysOneOrder(t *testing.T) {
+	p := newPassHarness(t)
+	first, second := of18(1, "1 Fish"), of18(2, "1 Pie")
+	changed := of18(3, "2 Fish")
+	changed.Ticket.Request, changed.Ticket.Record = first.Ticket.Request, first.Ticket.Record
+	changed.Ticket.Changed = &ticket.Change{Order: "#18"}
+	changed.Ticket.Received = first.Ticket.Received.Add(time.Minute)
+	for _, d := range []*ticket.Delivery{&first, &second, &changed} {
+		d.Ticket.Check, d.Ticket.Table = "", ""
+	}
+	put(t, p.hot, first, second)
+	p.wantParts(t, "#18 hot=open/2")
+	do(t, p.hot, press(p.hot, Bump, 1, 0))
+	put(t, p.hot, changed)
+	p.wantParts(t, "#18 hot=open/1")
+}
