@@ -12,8 +12,8 @@ import (
 )
 
 // Whether an order is ready follows from the cards of the screens and from the queue, and is not stored. So the orders
-// are compared with marks: an order that was told to be ready has one under each of its jobs there, for any of them
-// may be replaced. The marks and the event are stored in one transaction.
+// are compared with marks: an order that was told to be ready has one, under the station and its first job. The mark
+// and the event are stored in one transaction.
 //
 // A crash before it, also right after a cook's tap was stored: the order is ready and has no mark, so it is told after
 // the start. A crash after it: the order has a mark and is not told again.
@@ -85,11 +85,11 @@ func (t *Teller) readMarks(ctx context.Context) error {
 }
 
 // compare stores an event if an order is ready and has no mark, or has one and is not ready. An order that was sent
-// out, or came out elsewhere, is neither; nor is one whose parts are not known yet. A ticket may have joined an order
-// that has marks: one of them is enough.
+// out, or came out elsewhere, is neither; nor is one whose parts are not known yet. Another order may have joined one
+// that has a mark: one is enough.
 func (t *Teller) compare(ctx context.Context, station string, o *board.Order) error {
 	jobs, changes := o.Jobs(), map[string][]byte{}
-	for _, job := range jobs {
+	for _, job := range slices.Concat(jobs, o.Replaced()) {
 		if key := markKey(station, job); t.marks[key] {
 			changes[key] = nil
 		}
@@ -102,9 +102,7 @@ func (t *Teller) compare(ctx context.Context, station string, o *board.Order) er
 	what := queue.NotReady
 	if o.Ready {
 		what = queue.Ready
-		for _, job := range jobs {
-			changes[markKey(station, job)] = strconv.AppendInt(nil, time.Now().UnixMilli(), 10)
-		}
+		changes[markKey(station, jobs[0])] = strconv.AppendInt(nil, time.Now().UnixMilli(), 10)
 	}
 
 	err := t.o.Queue.NoteOrder(ctx, t.kv, changes, queue.Outcome{Job: jobs[0], What: what, Station: station,

@@ -101,6 +101,9 @@ func (o *Order) Jobs() (jobs []uint64) {
 	return jobs
 }
 
+// Replaced are the jobs of an open order at a pass that other ones of it have replaced.
+func (o *Order) Replaced() []uint64 { return o.replaced }
+
 // Unknown says that the queue was not asked for all parts of the order yet, so that it may be ready although it is not
 // Ready: at a pass, for a moment after it was opened.
 func (o *Order) Unknown() bool { return o.unknown }

@@ -70,7 +70,8 @@ type Order struct {
 	Parts     []Part `json:"parts,omitempty"`
 	Cancelled bool   `json:"cancelled,omitempty"`
 
-	unknown bool // see Unknown
+	unknown  bool     // see Unknown
+	replaced []uint64 // see Replaced
 
 	sum  uint64 // of its JSON
 	refs []Ref  // the cards that a command moves

@@ -130,7 +130,7 @@ func (x *Pass) ask() {
 // itself is done, and every other is ticked. As long as the queue was not asked, it is not; nor is an order of
 // which nothing is wanted any more.
 func (x *Pass) addParts(g *group, o *Order) {
-	o.unknown = false
+	o.unknown, o.replaced = false, nil
 	var list []Sibling
 	asked := map[string]bool{}
 	for _, m := range g.members {
@@ -142,6 +142,12 @@ func (x *Pass) addParts(g *group, o *Order) {
 	}
 
 	ready, wanted := !o.unknown, false
+	for _, m := range g.members {
+		if m.state == Replaced && m.departure == 0 { // it was not sent out
+			o.replaced = append(o.replaced, m.rec.Job)
+		}
+	}
+
 	tickets := partTickets(g, o, list)
 	netVoids(tickets)
 	for _, c := range tickets {
