@@ -216,14 +216,14 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 		was := known.shares[at]
 		known.shares[at] = share{station: was.station, order: was.order, received: received}
 		made = append(made, madeTicket{station: was.station, share: at, replaces: was.jobs,
-			payload: b.encodeTicket(a.nothing(b, &was))})
+			payload: b.encodeTicket(a.emptyShareSlip(b, &was))})
 	}
 
 	return made
 }
 
-// nothing is the ticket that replaces a share of which nothing is listed any more.
-func (a *acceptOp) nothing(b *batch, was *share) ticket.Ticket {
+// emptyShareSlip is the ticket that tells a station that nothing is listed for it any more.
+func (a *acceptOp) emptyShareSlip(b *batch, was *share) ticket.Ticket {
 	now := &a.r.Drafts[0].Ticket
 	slip := ticket.Ticket{
 		Venue: now.Venue, VenueName: now.VenueName, Zone: now.Zone, Device: now.Device, Request: now.Request,
@@ -293,7 +293,7 @@ func (a *acceptOp) enqueue(b *batch, made []madeTicket, shares []share) {
 			}
 		}
 	}
-	b.made = append(b.made, note{accepted: a})
+	b.newJobNotes = append(b.newJobNotes, note{accepted: a})
 }
 
 // received is when the request came in.

@@ -51,9 +51,9 @@ type batch struct {
 	open     int                       // change in the number of open jobs
 	onCommit []func()                  // run under Queue.mu
 	blocked  []*lane                   // lanes that lend nothing until the batch ends
-	made     []note                    // for the log; see notes
-	became   []note
-	numbers  []uint64 // of the next jobs, if they are free; see jobNumber
+	numbers  []uint64                  // of the next jobs, if they are free; see jobNumber
+
+	newJobNotes, stateNotes []note // for the log; see notes
 }
 
 // fail makes the whole transaction fail, with the first error. An operation that has written
@@ -122,12 +122,12 @@ func (b *batch) jobNumber() uint64 {
 		return b.sequence(bucketJobs)
 	}
 
-	b.notBelow(number)
+	b.raiseSequence(number)
 	return number
 }
 
-// notBelow has no job get a number that the log knows already.
-func (b *batch) notBelow(number uint64) {
+// raiseSequence makes sure that no new job gets a number that the log knows.
+func (b *batch) raiseSequence(number uint64) {
 	if jobs := b.bucket(bucketJobs); jobs.Sequence() < number {
 		b.dirty = true
 		b.fail(jobs.SetSequence(number))
@@ -222,7 +222,9 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	b.putJSON(bucketState, key64(job), s)
 
 	if s.MadeFrom != 0 || s.Slip { // no request made it
-		b.made = append(b.made, note{logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload}})
+		b.newJobNotes = append(b.newJobNotes, note{
+			logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload},
+		})
 	}
 	if s.Req != 0 {
 		b.put(b.bucket(bucketReqJobs), key128(s.Req, job), nil)

@@ -71,7 +71,7 @@ func (q *Queue) run() {
 	}
 }
 
-// handle commits operations, or answers them while storage fails: ends of leases are kept, all
+// handle commits operations, or answers them while storage fails: settlements are kept, all
 // others are refused, because their callers can ask again.
 func (q *Queue) handle(ops []*op) {
 	if q.nextReopen.IsZero() {
@@ -121,7 +121,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 
 	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {
-		batched.refusal = q.usable()
+		batched.refusal = q.refusesRequests()
 		if q.space.CheckFull(q.reusable()) {
 			batched.refusal = ErrStorageFull
 		}
@@ -191,7 +191,7 @@ func (q *Queue) untilSpaceCheck() <-chan time.Time {
 	return time.After(time.Until(q.nextSpaceCheck))
 }
 
-// shutDown ends the committer: all that waited has its answer, except ends of leases that storage
+// shutDown ends the committer: all that waited has its answer, except settlements that storage
 // did not take. They get ErrClosed, and their tickets are in doubt at the next start.
 func (q *Queue) shutDown() {
 	if len(q.unsettled) > 0 {
@@ -228,19 +228,19 @@ func (q *Queue) Ready() error {
 		return q.space.Full(q.reusable())
 	}
 
-	return cmp.Or(q.damage, q.named())
+	return cmp.Or(q.damage, q.checkInPlace())
 }
 
-// usable returns why the file that is open must take no request more.
-func (q *Queue) usable() error {
+// refusesRequests returns why the open file must not take another request; nil: it may.
+func (q *Queue) refusesRequests() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return cmp.Or(q.damage, q.named())
+	return cmp.Or(q.damage, q.checkInPlace())
 }
 
-// named reports whether the file that is open still has its name. If not, its content would be gone
+// checkInPlace returns an error if the open file is no longer at its path. Then its content would be gone
 // after the next restart. Tickets that wait still print.
-func (q *Queue) named() error {
+func (q *Queue) checkInPlace() error {
 	if q.db.Load() == nil {
 		return nil // it is being reopened, or compacted and replaced
 	}

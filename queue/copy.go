@@ -15,8 +15,6 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A copier keeps the files that restore a damaged one: base copies, and the log of the commits since. It never makes
-// anybody wait: lines that it cannot write are dropped, and a new base copy has their changes.
 const (
 	copyEvery  = time.Hour
 	copyAgain  = time.Minute             // after something has failed; twice that each time that it fails again
@@ -29,6 +27,8 @@ const (
 	copyRoom = 64 << 20
 )
 
+// A copier keeps the files that restore a damaged one: base copies, and the log of the commits since. It never makes
+// anybody wait: lines that it cannot write are dropped, and a new base copy has their changes.
 type copier struct {
 	q      *Queue
 	folder store.Folder
@@ -206,15 +206,15 @@ func (b *batch) noteState(job uint64, s jobState) {
 	if s.State == ticket.Shown {
 		return
 	}
-	b.became = append(b.became, note{logLine: logLine{
+	b.stateNotes = append(b.stateNotes, note{logLine: logLine{
 		Job: &loggedJob{job, s.Station, s.State, s.Doubts, s.Why, s.PrintedBy, s.ReprintedAs},
 	}})
 }
 
-// notes are the lines of a batch: the lines of new jobs come first, so that a line that is torn there is never the line
-// of a job that took the place of one whose end is logged.
+// notes are the lines of a batch. New jobs come first: if the power fails in the middle, the log never says that a job
+// ended while the job that replaced it is missing.
 func (b *batch) notes() []note {
-	all := append(b.made, b.became...)
+	all := append(b.newJobNotes, b.stateNotes...)
 	for i := range all {
 		all[i].At, all[i].Running = b.wall.UTC(), b.now.Milliseconds()
 	}

@@ -269,7 +269,7 @@ func decodeDedup(raw []byte) (r dedupRecord, err error) {
 	return r, nil
 }
 
-// shortest reports whether a number at the beginning of b was read, and is as short as it is written.
+// shortest reports whether a number at the beginning of b was read, and is written in its shortest form.
 func shortest(b []byte, size int) bool { return size > 0 && (size == 1 || b[size-1] != 0) }
 
 // generationHours is how many hours of running time share a bucket of keys. A whole bucket is

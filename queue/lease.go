@@ -14,8 +14,8 @@ import (
 )
 
 // The doubt is the one fact that decides which ticket a cook sees after a crash. It is counted up on the
-// disk by Begin, before the first byte, and taken back only by an end that knows better. lentAs is
-// the state before the lease, so an end writes the same whatever Begin has left on the disk.
+// disk by Begin, before the first byte, and taken back only by a settlement that knows better. [Lease].initial is
+// the entry before the lease, so a settlement writes the same whatever Begin has left on the disk.
 
 // maxDoubt is how many attempts of a ticket may have come out before it is held for a person: the
 // first one, and one that is marked POSSIBLE DUPLICATE. More copies would fill the rail while the
@@ -166,7 +166,7 @@ func (l *Lease) Waited() time.Duration {
 //
 // A crash before its commit: no byte was sent, and the next attempt is not marked. A crash after
 // it: the next attempt is marked POSSIBLE DUPLICATE, whether or not a byte was sent. If Begin
-// returns an error it is unknown which of the two is on disk; the end of the lease corrects that.
+// returns an error it is unknown which of the two is on disk; the settlement corrects that.
 func (l *Lease) Begin(ctx context.Context) error {
 	err := l.q.do(ctx, opBegin, smallOp, func(b *batch) error {
 		state, err := b.state(l.job)
@@ -180,7 +180,8 @@ func (l *Lease) Begin(ctx context.Context) error {
 			return fmt.Errorf("%w: its lease is over, it is %s", ErrConflict, state.State)
 		}
 
-		state.Doubts = l.doubtsAfter(l.initial.doubts) // not s.Doubts+1: a Begin that failed may be on the disk already
+		// Not state.Doubts+1: a Begin that failed may be on the disk already.
+		state.Doubts = l.doubtsAfter(l.initial.doubts)
 		b.setState(l.job, state)
 		return nil
 	})
@@ -196,7 +197,7 @@ func (l *Lease) Begin(ctx context.Context) error {
 }
 
 // Untouched takes a Begin back, because the station knows that no ticket byte left this machine. It
-// writes nothing: the end of the lease does. A crash before that leaves the doubt, so a ticket may
+// writes nothing: the settlement does. A crash before that leaves the doubt, so a ticket may
 // be marked that need not be.
 func (l *Lease) Untouched() {
 	l.mu.Lock()

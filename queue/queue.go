@@ -13,7 +13,7 @@
 // could take back.
 //
 // The life of a job: [Queue.Accept] enqueues it, [Queue.Take] lends it to its station as a [Lease],
-// [Lease.Begin] makes durable that it may come out from now on, and one of Ack, Retry, Return, Hold
+// [Lease.Begin] makes durable that it may come out from now on, and one of Ack, Retry, Return, Hold, Move
 // and Fail settles the lease. If the process dies after Begin and before the end, the ticket is in
 // doubt: it prints again, marked POSSIBLE DUPLICATE.
 //

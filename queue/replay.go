@@ -256,7 +256,7 @@ func (r *replay) finish() {
 		r.behind = r.behind || behind
 	}
 
-	if r.highest > 0 && r.commit(func(b *batch) error { b.notBelow(r.highest); return nil }) != nil {
+	if r.highest > 0 && r.commit(func(b *batch) error { b.raiseSequence(r.highest); return nil }) != nil {
 		return
 	}
 

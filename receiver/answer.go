@@ -37,7 +37,7 @@ type errorBody struct {
 	Message string `json:"message"`
 }
 
-// A refusal is the error that becomes an answer other than 200; a [Reject] is the stored body of one.
+// A refusal is the error that becomes an answer other than 200; a [Reject] may store its body.
 // Its message is the error.message of the answer.
 type refusal struct {
 	code    Code
@@ -67,7 +67,7 @@ func refusalOf(err error) *refusal {
 	return refused(Internal)
 }
 
-// After a refusal that was decided before a body was read that is kept, readRefused reads the rest of it for at most
+// If a request was refused before its body was read, and the body is kept, readRefused reads the rest of it for at most
 // linger and lingerBytes; other refusals leave it to net/http. TCP resets a connection that is closed
 // with unread data, and a caller that sends its whole body before it reads would get that reset instead
 // of the answer.

@@ -52,12 +52,13 @@ type Options struct {
 	// import the queue, whose errors these are.
 	Classify func(error) Code
 
-	// Reject is called with each body from an allowed venue that was answered 400, or 500 after it was
-	// read, or refused for its device, or that was a conflict, and with each refused one that has the secret, or
-	// where there is none comes from an allowed address. A body answered 500 is sent again, and passed
-	// to Reject each time. It is also called, without a body, with other callers that were turned away (401,
-	// 403, and 404 if they name a venue), as often as that is logged. It is called after the
-	// answer was sent, concurrently, and may keep the body. Nil: refused requests are not kept.
+	// Reject is called with requests that a person should look at:
+	//   - a body from an allowed venue that was answered 400, or 500 after it was read (each time it is sent
+	//     again), or was refused for its device, or was a conflict, or printed only in part;
+	//   - any other refused body that has the secret, or where there is none comes from an allowed address;
+	//   - without a body, a caller that was turned away (401, 403, and 404 if it names a venue), as often as
+	//     that is logged.
+	// It is called after the answer was sent, concurrently, and may keep the body. Nil: none is kept.
 	Reject func(Reject)
 
 	// LastRequests has the times of the venues before the start, by id: see [Receiver.LastRequest].
@@ -70,8 +71,9 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// A Reject is a lost order whose cause the operator must be able to find: a body that was refused
-// although its venue is allowed to post, or a caller that was turned away, of which no body is read.
+// A Reject is a request that a person should look at: a body that was refused although its venue is allowed to post,
+// that was in conflict with an earlier one or printed only in part, or a caller that was turned away, of which no body
+// is read.
 type Reject struct {
 	Time      time.Time `json:"time"`                // of arrival, UTC; of the newest, if Count is above 1
 	Venue     string    `json:"venue"`               // UUID, lower case; empty if the caller named none

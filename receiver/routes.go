@@ -144,7 +144,7 @@ func (p *compiledPolicy) checkSecret(c echo.Context, x *exchange) error {
 	return nil
 }
 
-// recordArrival has the time of a request for [Receiver.LastRequest].
+// recordArrival keeps the time of a request for [Receiver.LastRequest].
 func (r *Receiver) recordArrival(_ echo.Context, x *exchange) error {
 	r.lastRequests.Store(x.venue.ID, time.Now())
 	return nil

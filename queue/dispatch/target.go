@@ -304,7 +304,7 @@ type Status struct {
 	ActiveBackup ActiveBackup `json:"stand_in,omitzero"`
 }
 
-// A ActiveBackup is a backup that prints for another station.
+// An ActiveBackup is a backup that prints for another station.
 type ActiveBackup struct {
 	Name  string    `json:"name"`
 	Since time.Time `json:"since"` // wall clock, of the first ticket it printed

@@ -315,7 +315,7 @@ func Hash(words ...string) string {
 // A service has one field for a table, a guest's name and the number of a delivery service, and one for the
 // number that is called out. The labels below turn them into a kitchen's words.
 
-// NumberLabel is an order's number as it is called out: "#18" for 18 and for #18, "" for "". Anything
+// NumberLabel is an order's number as it is called out: "#18" for 18 and for #18, "" for "". Anything other
 // than one word is said as it is: "UberEats 4F2A".
 func NumberLabel(number string) string {
 	number = strings.TrimPrefix(number, "#")

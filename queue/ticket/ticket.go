@@ -70,12 +70,12 @@ type Ticket struct {
 	Later []string `json:"later,omitempty"`
 	// Whole says that it is one paper, whatever the printer does with the items of an order: a list of orders.
 	Whole bool `json:"whole,omitempty"`
-	// Raw is the record as JSON, printed under the banner UNREADABLE: it contains nothing printable,
-	// or it has a key twice, so that a person must interpret it.
+	// Raw is the record as text, printed under the banner UNREADABLE: it contains nothing printable, has a key twice
+	// or exceeds a limit, so that a person must interpret it.
 	Raw string `json:"raw,omitempty"`
 }
 
-// OrderInRequest says which tickets of a request people take for one order, for which it is equal: those with
+// OrderInRequest is equal for the tickets of a request that people take for one order: those with
 // the same number, else the same table, else all. A service may send one record for each of its printers.
 func (t *Ticket) OrderInRequest() string {
 	switch {

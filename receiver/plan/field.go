@@ -16,7 +16,7 @@ const (
 	fieldName        fieldID = iota // the dish; an item without one prints as its JSON
 	fieldQuantity                   // how many; absent means 1, below zero means void
 	fieldRefire                     // made a second time; holds for everything nested below
-	fieldSort                       // position on the ticket; see splitter.sortedIndices
+	fieldSort                       // position on the ticket; see splitter.splitItems
 	fieldNote                       // special requests; all of the paths are read
 	fieldSeat                       // who gets it
 	fieldCourse                     // when it is served

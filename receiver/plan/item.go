@@ -361,6 +361,6 @@ func (d decimal) float() float64 { return toFloat(d.String()) }
 // toFloat is a JSON number as expressions see it. A number that is too large is ±Inf. A check
 // number of 17 digits is rounded in an expression; on the ticket it is exact.
 func toFloat(n string) float64 {
-	number, _ := strconv.ParseFloat(n, 64) // on a range error f is ±Inf or 0, which is right
+	number, _ := strconv.ParseFloat(n, 64) // on a range error number is ±Inf or 0, which is right
 	return number
 }

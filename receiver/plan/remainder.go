@@ -100,7 +100,7 @@ func (c *remainderCollector) add(in string, v contract.Value) {
 	}
 }
 
-// noise says why a member of the object at the path in is noise, whatever is in it; "": it is none.
+// noise says why a member of the object at the path in is noise, by its key or its value; "": it is none.
 func noise(in string, v contract.Value) (why string) {
 	key := v.Key()
 	if why := noiseKey(key); why != "" && !isForCook(v, why) {
@@ -300,8 +300,8 @@ var (
 	wrappers = []string{"name", "value", "label", "text", "code"}
 )
 
-// removal reads the fields that say that the line is taken away from its dish, and takes those out of rest that may say
-// so. It returns the words to print ahead of its name: [NO] Onion must not read Onion.
+// removal reads the fields that say that the line is taken away from its dish. It returns the words to print ahead of
+// its name: [NO] Onion must not read Onion. See takeRemoval for unread fields.
 func (r *reader) removal() string {
 	var marks strings.Builder
 	for _, h := range r.of(fieldRemoved) {

@@ -113,9 +113,10 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 	clear(s.results)
 
 	if rec.Unreadable != "" {
-		// A key occurs twice, and JSON does not say which value counts. A person must read both.
+		// The body cannot be read as an order: a key occurs twice, a limit is exceeded, or all is text. A person reads
+		// it.
 		whole := s.base
-		// At the fallback, because routes could read the wrong one of two values.
+		// It prints at the fallback, because routes could read the wrong one of two values.
 		whole.Record, whole.Raw = rec.ID, rec.Unreadable
 		if rec.Why != "" {
 			whole.Banners = []string{rec.Why}

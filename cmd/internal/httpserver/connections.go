@@ -13,7 +13,8 @@ import (
 //
 // The last quarter of the places is for groups that are known or have no connection, the last eighth for known ones
 // alone. A group is known once a request of it was answered with 200, which a stranger cannot get from the webhook. So
-// no crowd keeps out the service, and only one with many addresses its new address.
+// strangers never keep out a service that is known. Only a crowd with many addresses can keep out the service while
+// its own address is new.
 //
 // It has its own count of places, because the listener of golang.org/x/net/netutil hides the connection, and the
 // control socket asks the kernel who is at its other end.
