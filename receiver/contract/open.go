@@ -119,7 +119,8 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 		request.Records[0].Why, request.Anomalies = "TOO MUCH FOR A TICKET – "+wrong.Error(), []Anomaly{OverLimit}
 		request.Envelope = nil // not all of it was read
 	case mode == Text:
-		request.setText(wrong != nil || err == nil, maxText)
+		isJSON := err == nil || wrong != nil
+		request.setText(isJSON, maxText)
 		request.Envelope = nil
 	case wrong != nil:
 		return PrintRequest{}, wrong

@@ -266,7 +266,7 @@ func (t *treeReader) add(kind jsontext.Kind, text string) error {
 	return nil
 }
 
-// end closes the last object or list that is open.
+// end closes the last object or list that is open, and cuts its text after the closing bracket.
 func (t *treeReader) end() {
 	whole := &t.nodes[t.open[len(t.open)-1]]
 	whole.size = int32(len(t.nodes)) - whole.index
@@ -309,7 +309,7 @@ func RawRecord(body []byte, id string) (json.RawMessage, error) {
 	want, _ := CanonicalID(id)
 	for r := range records.All() {
 		got, _ := CanonicalID(r.Get(FieldID).string())
-		// The only record needs no id. One without an id has no name.
+		// The only record is returned whatever its id. An empty id names none.
 		if len(r) == len(records)-1 || got == want && want != "" {
 			return json.RawMessage(r.Text()), nil
 		}

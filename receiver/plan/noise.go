@@ -76,7 +76,8 @@ var (
 	warningWords = append([]string{"warn", "alert", "caution", "note", "instruct", "comment", "message", "special",
 		"request", "void", "cancel", "remove", "exclu", "without", "omit", "return", "kitchen", "chef", "hold"},
 		allergyWords...)
-	// voidingWords begin words that say so also in the key of a note.
+	// voidingWords are the cancellingWords that count even in the key of a note (voidNote); the others do not
+	// (refundNote).
 	voidingWords = []string{"void", "cancel", "annul", "anulad", "geannul", "stornier"}
 	// cancellingWords begin words that may say that nothing is to be cooked.
 	cancellingWords = append([]string{"delete", "refund", "reject", "returned"}, voidingWords...)
@@ -294,7 +295,7 @@ func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
 
 // leaves calls emit for each leaf of a value. read is the mark of the value that v is part of, and why says why that
 // one is noise.
-func (s *splitter) leaves(v contract.Value, path string, read mark, why string, emit func(Leaf)) {
+func (s *splitter) leaves(v contract.Value, path string, read readerMark, why string, emit func(Leaf)) {
 	if len(v) == 0 {
 		return
 	}

@@ -79,7 +79,7 @@ type Plan struct {
 	routes   []route
 	fallback string
 	names    fieldPaths
-	silenced silence
+	silenced silencedKeys
 	logs     []string
 }
 
@@ -287,38 +287,38 @@ func joined(in, key string) string {
 	return in + "." + key
 }
 
-// A mark names the reader of a value: a field, or one of the constants below.
-type mark uint8
+// A readerMark names the reader of a value: a field, or one of the constants below.
+type readerMark uint8
 
 const (
-	markNothing  mark = 0 // else 1 + fieldID
-	markContract mark = 100 + iota
+	markNothing  readerMark = 0          // else 1 + fieldID
+	markContract readerMark = 100 + iota // above all fields
 	markItems
 	markSilenced
 )
 
 // mark says that a field has read a value.
-func (s *splitter) mark(v contract.Value, id fieldID) { s.marks[v.Index()] = 1 + mark(id) }
+func (s *splitter) mark(v contract.Value, id fieldID) { s.marks[v.Index()] = 1 + readerMark(id) }
 
 func (s *splitter) isRead(v contract.Value) bool {
 	own := s.marks[v.Index()]
 	return own != markNothing && own != markSilenced
 }
 
-// A silence is the rest of silenced paths, below a key that they have in common.
-type silence struct {
-	ends  bool                // so a path ends here
-	below map[string]*silence // by the next key, as [fold] has it
+// silencedKeys is a tree of the silenced paths: the keys that may follow a key.
+type silencedKeys struct {
+	ends  bool                     // a path ends here
+	below map[string]*silencedKeys // by the next key, as [fold] has it
 }
 
-func (s *silence) add(path string) {
+func (s *silencedKeys) add(path string) {
 	for key := range strings.SplitSeq(path, ".") {
 		name := folded(key)
 		if s.below == nil {
-			s.below = map[string]*silence{}
+			s.below = map[string]*silencedKeys{}
 		}
 		if s.below[name] == nil {
-			s.below[name] = &silence{}
+			s.below[name] = &silencedKeys{}
 		}
 		s = s.below[name]
 	}
@@ -326,7 +326,7 @@ func (s *silence) add(path string) {
 }
 
 // silence marks the values at silenced paths. A field that reads one of them marks it anew.
-func (s *splitter) silence(v contract.Value, rest *silence) {
+func (s *splitter) silence(v contract.Value, rest *silencedKeys) {
 	switch v.Kind() {
 	case '{':
 		var buf [64]byte

@@ -60,7 +60,7 @@ func (r *reader) remainder(said ...string) remainder {
 type remainderCollector struct {
 	*splitter
 	said    []string
-	isRead  bool   // it is the value of a field, so it is not unread
+	ofField bool   // the object is the value of a field, so its members are not unread
 	listKey string // of the list that the object is in; empty: it is in none
 	depth   int    // of lists in each other
 	rest    remainder
@@ -70,12 +70,12 @@ type remainderCollector struct {
 
 // prints says whether a value prints: it is not silenced.
 func (c *remainderCollector) prints(v contract.Value) bool {
-	return c.isRead || c.marks[v.Index()] != markSilenced
+	return c.ofField || c.marks[v.Index()] != markSilenced
 }
 
 // add adds a member of an object, which has the dotted path in.
 func (c *remainderCollector) add(in string, v contract.Value) {
-	if c.splitter.isRead(v) || noise(cmp.Or(in, c.listKey), v) != "" {
+	if c.isRead(v) || noise(cmp.Or(in, c.listKey), v) != "" {
 		return
 	}
 
@@ -120,7 +120,7 @@ func (c *remainderCollector) list(path string, list contract.Value) {
 	}
 
 	c.rest.hasList = true
-	if c.depth == 0 && !c.isRead && c.areItems(list) && !hasWordLike(list.Key(), warningWords) {
+	if c.depth == 0 && !c.ofField && c.areItems(list) && !hasWordLike(list.Key(), warningWords) {
 		c.rest.lists = append(c.rest.lists, childList{path, list})
 		return
 	}
@@ -158,11 +158,11 @@ func (c *remainderCollector) texts(key string, list contract.Value) []string {
 // element is the text of an element of a list, "" if it is read or noise: of {"name": "nuts", "severity": "high"} it is
 // nuts (severity: high).
 func (c *remainderCollector) element(key string, e contract.Value) string {
-	inner := remainderCollector{splitter: c.splitter, isRead: c.isRead, listKey: key, depth: c.depth + 1}
+	inner := remainderCollector{splitter: c.splitter, ofField: c.ofField, listKey: key, depth: c.depth + 1}
 	defer func() { c.cancels = c.cancels || inner.cancels }()
 
 	switch {
-	case c.splitter.isRead(e) || isEmpty(e):
+	case c.isRead(e) || isEmpty(e):
 		return ""
 	case e.Kind() == '{' && c.depth < maxListDepth:
 		for member := range e.All() {
@@ -212,7 +212,7 @@ func (c *remainderCollector) text(path, value string) {
 // remainder is.
 func (r *reader) allergens() (lines []string) {
 	for _, h := range slices.Clone(r.of(fieldAllergens)) { // texts makes other readers
-		collector := remainderCollector{splitter: r.splitter, isRead: true}
+		collector := remainderCollector{splitter: r.splitter, ofField: true}
 		if h.v.Kind() != '[' {
 			collector.add("", h.v)
 		} else if texts := collector.texts(h.v.Key(), h.v); len(texts) > 0 {

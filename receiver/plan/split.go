@@ -26,7 +26,7 @@ type splitter struct {
 	fallback string
 	names    Names
 	envelope contract.Value
-	marks    []mark        // the reader of each value of the envelope
+	marks    []readerMark  // the reader of each value of the envelope
 	hits     []hit         // of the reader that is used
 	base     ticket.Ticket // the common part of all tickets of the request: venue, device, time
 	lines    []ticket.Line // of the record
@@ -48,7 +48,7 @@ type expressionResult struct {
 }
 
 func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
-	s := &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]mark, len(req.Envelope))}
+	s := &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]readerMark, len(req.Envelope))}
 	if len(p.silenced.below) > 0 && len(req.Envelope) > 0 {
 		s.silence(req.Envelope, &p.silenced)
 	}
