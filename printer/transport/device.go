@@ -36,8 +36,7 @@ type deviceConn struct {
 	deadline time.Time  // for writing; kept here because some devices do not support one
 	finished bool       // Finish or Close was called
 	flushed  bool       // Finish returned nil
-	closed   bool
-	writeErr error // of the first write that failed after some bytes
+	writeErr error      // of the first write that failed after some bytes
 }
 
 // openDevice opens a character device for writing and, if possible, for reading. A terminal device
@@ -108,7 +107,6 @@ func (c *deviceConn) Write(b []byte) (int, error) {
 }
 
 // writeSome writes as much as the device takes now, or waits for a moment.
-
 func (c *deviceConn) writeSome(b []byte) (int, error) {
 	c.mu.Lock()
 	deadline, finished := c.deadline, c.finished
@@ -133,7 +131,11 @@ func (c *deviceConn) writeSome(b []byte) (int, error) {
 		b = b[:min(room, len(b))]
 	}
 
-	written, err := c.writeLocked(b)
+	// So that Close, which waits for a write that is in the kernel, can discard all that was written.
+	c.writing.Lock()
+	written, err := c.f.Write(b)
+	c.writing.Unlock()
+
 	if errors.Is(err, syscall.EAGAIN) {
 		time.Sleep(retryAfter)
 		err = nil
@@ -141,17 +143,8 @@ func (c *deviceConn) writeSome(b []byte) (int, error) {
 	return max(written, 0), err
 }
 
-// writeLocked is one write to the device. The mutex lets Close wait for a write that is in the
-// kernel, so that nothing is written after the discard.
-func (c *deviceConn) writeLocked(b []byte) (int, error) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return c.f.Write(b)
-}
-
 // Read waits for an answer until the deadline. A USB printer answers late, and empty packets and failed
 // transfers may come first: Read waits through them for as long as the device is present.
-
 func (c *deviceConn) Read(b []byte) (int, error) {
 	if !c.readable {
 		return 0, io.EOF
@@ -212,8 +205,8 @@ func (c *deviceConn) ignoreNoDeadline(doing string, err error) error {
 // later print the rest of an abandoned ticket. For a USB printer, closing cancels the running transfer.
 func (c *deviceConn) Close() error {
 	c.mu.Lock()
-	abandoned := c.tty && !c.flushed && !c.closed
-	c.finished, c.closed = true, true
+	abandoned := c.tty && !c.flushed
+	c.finished = true
 	c.mu.Unlock()
 
 	if abandoned {

@@ -135,10 +135,9 @@ type Follower struct {
 	search    *Search
 	open      func(tcpDialer) Dialer // tests replace it
 
-	mu      sync.Mutex // guards the fields below
-	place   tcpDialer  // where it answered last; at first home
-	missing bool       // it did not answer at the last dial
-	away    bool       // and that dial was not at home
+	mu    sync.Mutex // guards the fields below
+	place tcpDialer  // where it answered last; at first home
+	tried tcpDialer  // where it did not answer at the last dial; zero: it answered
 }
 
 // Follow returns the Follower of a printer whose address is tcp://.
@@ -174,7 +173,7 @@ func (f *Follower) Dial(ctx context.Context) (Conn, error) {
 	// A device that refuses with the right MAC address is the printer: it serves another client.
 	if !errors.Is(err, syscall.ECONNREFUSED) || f.search.neighbours()[to.ip()] != f.mac {
 		f.mu.Lock()
-		f.missing, f.away = true, to != f.home
+		f.tried = to
 		f.mu.Unlock()
 		f.search.begin(f)
 	}
@@ -205,10 +204,10 @@ func (f *Follower) dial(ctx context.Context, to tcpDialer) (Conn, error) {
 // next is the address to connect to, and why another one is not taken.
 func (f *Follower) next(ctx context.Context) (to tcpDialer, why string) {
 	f.mu.Lock()
-	to, missing, away := f.place, f.missing, f.away
+	to, tried := f.place, f.tried
 	f.mu.Unlock()
 
-	if !missing {
+	if tried == (tcpDialer{}) {
 		return to, ""
 	}
 	var others []string
@@ -220,19 +219,20 @@ func (f *Follower) next(ctx context.Context) (to tcpDialer, why string) {
 	}
 
 	slices.Sort(others)
-	switch owner := ""; {
+	switch {
 	case len(others) > 1:
 		return f.home, fmt.Sprintf("its MAC address %s is at %s: it is not known which of them is the printer",
 			f.mac, strings.Join(others, " and "))
-	case away || len(others) == 0: // it may be off, and come back where it was
+	case tried != f.home || len(others) == 0: // it may be off, and come back where it was
 		return f.home, ""
-	default:
-		if owner = f.search.owner(ctx, other); owner == "" {
-			return f.at(other), ""
-		}
-		return f.home, fmt.Sprintf("its MAC address %s is at %s, the address of the printer %s in the configuration: "+
-			"correct the address of both", f.mac, other, owner)
 	}
+
+	owner := f.search.owner(ctx, other)
+	if owner == "" {
+		return f.at(other), ""
+	}
+	return f.home, fmt.Sprintf("its MAC address %s is at %s, the address of the printer %s in the configuration: "+
+		"correct the address of both", f.mac, other, owner)
 }
 
 // owner is the known printer at an address, "" if there is none. One with a MAC address of its own does not count:
@@ -249,7 +249,7 @@ func (s *Search) owner(ctx context.Context, a netip.Addr) string {
 func (f *Follower) answered(at tcpDialer) {
 	f.mu.Lock()
 	changed := f.place != at
-	f.place, f.missing, f.away = at, false, false
+	f.place, f.tried = at, tcpDialer{}
 	f.mu.Unlock()
 
 	switch text, do := f.Moved(); {

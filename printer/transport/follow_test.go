@@ -90,8 +90,8 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 				}
 				conn.Close()
 			}
-			if f.missing != c.missing {
-				t.Errorf("missing is %v", f.missing)
+			if missing := f.tried != (tcpDialer{}); missing != c.missing {
+				t.Errorf("missing is %v", missing)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func TestTheNetworksAreAskedOnceAMinuteForAllPrinters(t *testing.T) {
 		grill.answered(grill.home)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := grill.Dial(ctx); err == nil || grill.missing {
+		if _, err := grill.Dial(ctx); err == nil || grill.tried != (tcpDialer{}) {
 			t.Error("a poll that a ticket interrupts counts as a printer that does not answer")
 		}
 		grill.search.Close()

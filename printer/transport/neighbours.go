@@ -38,11 +38,11 @@ type Networks struct {
 // them are asked, such as 192.168.1.0/24. No address outside of them is ever asked: a scan of other people's networks
 // is none of a kitchen's business.
 func OwnNetworks(only []string) (Networks, error) {
+	var routes []procfs.NetRouteLine
 	proc, err := procfs.NewDefaultFS()
-	if err != nil {
-		return Networks{}, fmt.Errorf("list the networks of this box: %w", err)
+	if err == nil {
+		routes, err = proc.NetRoute()
 	}
-	routes, err := proc.NetRoute()
 	if err != nil {
 		return Networks{}, fmt.Errorf("list the networks of this box: %w", err)
 	}
@@ -118,16 +118,12 @@ func (n Networks) Addresses() (out []netip.Addr) {
 // Without the table it is empty.
 func Neighbours() map[netip.Addr]string {
 	out := map[netip.Addr]string{}
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return out
-
-	}
-	entries, err := fs.GatherARPEntries()
+	proc, err := procfs.NewDefaultFS()
 	if err != nil {
 		return out
 	}
 
+	entries, _ := proc.GatherARPEntries() // none after an error
 	for _, e := range entries {
 		if address, ok := netip.AddrFromSlice(e.IPAddr); ok && e.IsComplete() {
 			out[address.Unmap()] = e.HWAddr.String()

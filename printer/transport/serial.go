@@ -36,11 +36,6 @@ const (
 	xonXOFF flow = "xonxoff" // the bytes 11h and 13h from the printer; the kernel handles and removes them
 )
 
-// flows lists the values of flow=.
-func flows() []string {
-	return []string{string(noFlow), string(rtsCTS), string(dtrDSR), string(xonXOFF)}
-}
-
 const serialExample = "serial:///dev/ttyUSB0?baud=19200"
 
 func parseSerial(rest string) (Dialer, error) {
@@ -56,14 +51,14 @@ func parseSerial(rest string) (Dialer, error) {
 	}
 
 	dialer := serialDialer{path: path}
-	switch baud := settings.Get("baud"); {
-	case baud == "":
+	baud := settings.Get("baud")
+	if baud == "" {
 		return nil, errors.New("baud is missing; it is on the printer's self-test page: " + serialExample)
-	default:
-		dialer.mode.BaudRate, err = strconv.Atoi(baud)
-		if err != nil || dialer.mode.BaudRate < 300 || dialer.mode.BaudRate > 4_000_000 {
-			return nil, fmt.Errorf("baud=%s is not a valid speed; printers use 9600, 19200, 38400 or 115200", baud)
-		}
+	}
+
+	dialer.mode.BaudRate, err = strconv.Atoi(baud)
+	if err != nil || dialer.mode.BaudRate < 300 || dialer.mode.BaudRate > 4_000_000 {
+		return nil, fmt.Errorf("baud=%s is not a valid speed; printers use 9600, 19200, 38400 or 115200", baud)
 	}
 
 	// pick returns one setting, or sets err if it is not one of allowed. The first error stays.
@@ -78,7 +73,8 @@ func parseSerial(rest string) (Dialer, error) {
 		return value
 	}
 
-	dialer.flow = flow(pick("flow", string(noFlow), flows()...))
+	dialer.flow = flow(pick("flow", string(noFlow),
+		string(noFlow), string(rtsCTS), string(dtrDSR), string(xonXOFF)))
 	dialer.mode.DataBits, _ = strconv.Atoi(pick("bits", "8", "7", "8"))
 	parities := map[string]serial.Parity{"even": serial.EvenParity, "odd": serial.OddParity} // "none" is the zero value
 	dialer.mode.Parity = parities[pick("parity", "none", "none", "even", "odd")]
