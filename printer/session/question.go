@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -312,28 +313,15 @@ func (s *Session) foreign(heard []byte) string {
 	return Program(heard)
 }
 
-// textRun is how many letters in a row are text. The answer to a GS ( H has six.
-const textRun = 8
+// text is more letters in a row than the answer to a GS ( H has, which is six.
+var text = regexp.MustCompile(`[ -~]{8}`)
 
 // Program names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and some
 // letters in a row.
 func Program(heard []byte) string {
 	var p escpos.Parser
-	foreign := false
-	for _, r := range p.Feed(heard) {
-		foreign = foreign || r.Kind == escpos.UnknownReply
-	}
-
-	run := 0
-	for _, c := range heard {
-		if c < 0x20 || c > 0x7e {
-			run = 0
-		} else if run++; run == textRun {
-			break
-		}
-	}
-
-	if !foreign || run < textRun {
+	unknown := func(r escpos.Reply) bool { return r.Kind == escpos.UnknownReply }
+	if !slices.ContainsFunc(p.Feed(heard), unknown) || !text.Match(heard) {
 		return ""
 	}
 

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/transport"
 )
@@ -95,7 +97,7 @@ func New(
 func (s *Session) readLoop() {
 	defer close(s.readerDone)
 	var p escpos.Parser
-	var b readLimiter
+	limit := rate.NewLimiter(maxReadRate, maxReadBurst)
 	// An Epson interface board buffers 512 bytes towards the host (UB-E02 Technical Reference
 	// Guide).
 	buf := make([]byte, 512)
@@ -115,49 +117,24 @@ func (s *Session) readLoop() {
 		if err != nil {
 			return
 		}
-		b.count(read)
+		_ = limit.WaitN(context.Background(), read+perRead) // fails only for more than the burst
 	}
 }
 
-// A readLimiter slows down the reading from a printer that never stops sending: a wrong baud rate, a
-// broken cable, a device that is no printer. A working printer sends some tens of bytes a ticket.
-// Without a limit it would use the processor that other stations need, and fill the log. Bytes that are not
-// read stay in the kernel's buffer.
-type readLimiter struct {
-	since time.Time
-	used  int
-}
-
-// In each window about two hundred answers are read, or 8 KiB of anything else.
+// A printer that never stops sending is read slowly: a wrong baud rate, a broken cable, a device that is no printer.
+// Without a limit it would use the processor that other stations need, and fill the log. A working printer sends some
+// tens of bytes a ticket. Bytes that are not read stay in the kernel's buffer.
 const (
-	readWindow       = time.Second / 8
-	maxReadPerWindow = 8 << 10
+	maxReadRate  = 64 << 10 // bytes a second
+	maxReadBurst = 8 << 10
+	perRead      = 32 // bytes; a read of one byte costs as much as one of 32
 )
-
-// count is called after each read of n bytes. It sleeps until the end of the window if that is used up.
-func (b *readLimiter) count(n int) {
-	const perRead = 32 // bytes; a read of one byte costs as much as one of 32
-	if b.used == 0 {
-		b.since = time.Now()
-	}
-
-	if b.used += n + perRead; b.used >= maxReadPerWindow {
-		b.used = 0
-		time.Sleep(time.Until(b.since.Add(readWindow)))
-	}
-}
 
 // handle records replies and the end of the reading, and calls onID and onASB. The callbacks run
 // without s.mu, because they take the device's mu and log.
 func (s *Session) handle(replies []escpos.Reply, err error) {
-	var ids [][4]byte
 	s.mu.Lock()
-	pushed := s.pushed
-
 	for _, r := range replies {
-		if r.Kind == escpos.ProcessIDReply && !s.ids.own(r.ID) {
-			ids = append(ids, r.ID)
-		}
 		s.handleOne(r)
 	}
 
@@ -166,17 +143,17 @@ func (s *Session) handle(replies []escpos.Reply, err error) {
 	}
 
 	now := s.conditions()
-	pushed = s.pushed - pushed
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
 
-	for _, id := range ids {
-		s.onID(id)
-	}
-
-	if pushed > 0 {
-		s.onASB(now)
+	for _, r := range replies {
+		switch {
+		case r.Kind == escpos.ProcessIDReply && !s.ids.own(r.ID):
+			s.onID(r.ID)
+		case r.Kind == escpos.AutoStatusReply:
+			s.onASB(now)
+		}
 	}
 }
 
@@ -365,11 +342,8 @@ func (s *Session) Close() { _ = s.conn.Close() } // the caller returns the error
 func (s *Session) NothingPending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.settled() && len(s.unsent) == 0
+	return s.pending == 0 && s.statusAsked == s.statusAnswered && len(s.unsent) == 0
 }
-
-// settled reports whether every question was answered; s.mu is held.
-func (s *Session) settled() bool { return s.pending == 0 && s.statusAsked == s.statusAnswered }
 
 // Alive reports whether the connection is open, as far as can be told without a question.
 func (s *Session) Alive() bool { return s.Err() == nil }
