@@ -1,10 +1,10 @@
 package printer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -61,7 +61,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	}
 
 	if err == nil {
-		a.d.dots = hasLongCommand(all)
+		a.d.dots = longCommand.Match(all)
 		return proof, nil
 	}
 	// An attempt that was interrupted, by a stop or in favour of a backup, says nothing about the printer.
@@ -95,11 +95,8 @@ func (a *attempt) ahead() (b []byte) {
 	return append(b, a.d.pendingCut...)
 }
 
-// hasLongCommand reports whether b has a command with more data than fits into the header of a short one.
-func hasLongCommand(b []byte) bool {
-	return bytes.Contains(b, []byte("\x1dv0")) || bytes.Contains(b, []byte("\x1d(L")) ||
-		bytes.Contains(b, []byte("\x1d(k"))
-}
+// longCommand is the head of a command with more data than fits into the header of a short one.
+var longCommand = regexp.MustCompile(`\x1d(v0|\(L|\(k)`)
 
 // sendUnfenced is for a printer that gives no answer behind a ticket. It returns when the printer has taken
 // every byte and the connection is closed in an orderly way. Without the orderly end, closing could reset
@@ -134,7 +131,9 @@ func (a *attempt) sendUnfenced(all []byte) error {
 	}
 
 	if !transport.IsFile(a.s.Conn()) {
-		a.d.printedAt = time.Now().Add(a.p.printTime(a.encoded))
+		model := &a.p.o.Profile
+		lines := len(a.encoded.copies) * (a.encoded.lines + model.FeedBeforeCut)
+		a.d.printedAt = time.Now().Add(time.Duration(lines) * time.Second / time.Duration(model.LinesPerSecond))
 	}
 	a.d.health.update(func(s *Status) { s.Connected = false })
 	return nil
@@ -191,8 +190,10 @@ func (a *attempt) sendFenced() (ticket.Proof, error) {
 // interface answers and not the engine, and the lines that it holds are lost when it is switched off. Each ticket is
 // judged by itself: nothing is concluded from others.
 func (a *attempt) tooFast(began time.Time) bool {
-	least := a.p.leastPrintTime(a.encoded)
-	if least == 0 {
+	// A quarter of the time that the paper of one copy takes to move: no printer moves more than 500 mm in a second,
+	// and a line has at least 24 dots, 3 mm.
+	least := time.Duration(a.encoded.lines) * 3 * time.Second / 500 / 4
+	if least <= 20*time.Millisecond { // too short to tell printing from a round trip
 		return false
 	}
 
@@ -269,10 +270,8 @@ func (a *attempt) waitForPerson(err error) (bool, error) {
 		return true, nil
 	}
 
-	condition := a.s.Condition()
-	text, _ := a.d.health.describe(state(condition))
-	return true, fmt.Errorf("it is %s (it reports: %s), and this was not fixed within %s: %w",
-		text, condition, a.d.o.WaitForPerson, err)
+	return true, fmt.Errorf("it is %s, and this was not fixed within %s: %w",
+		a.d.health.trouble(a.s.Condition()), a.d.o.WaitForPerson, err)
 }
 
 // stopped is the error of a ticket behind which the printer reports that it must be switched off and on: the lines

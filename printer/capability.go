@@ -33,7 +33,7 @@ func proofOf(k session.Kind) ticket.Proof {
 // A capability has the questions that the printer was found to answer. It is probed, never derived from the model name
 // that the printer returns (GS I): clones return the name of another maker's model. [DeviceOptions].KV stores its JSON.
 type capability struct {
-	known bool // by a probe or by the configuration
+	known bool // by a probe or by the configuration; false makes the next check a probe
 	// Fence is the best fence that it answers.
 	Fence session.Kind `json:"fence"`
 	// RealTime lists the n of each DLE EOT n that it answers.
@@ -127,13 +127,6 @@ func (k *knowledge) load() {
 	a.known = true
 	k.set(a)
 }
-
-// forget makes the next check a probe.
-func (k *knowledge) forget() { k.known = false }
-
-// onlyTakes is for a connection that has no way back, whatever is configured or stored: a question would be written
-// into the file, or print as text on a printer that only receives.
-func (k *knowledge) onlyTakes() { k.set(capability{known: true, mute: true, Probed: time.Now()}) }
 
 // set makes a the current capability.
 func (k *knowledge) set(a capability) {

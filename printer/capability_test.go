@@ -159,20 +159,3 @@ func TestWatchWithoutAnIntervalDoesNotPoll(t *testing.T) {
 		}
 	})
 }
-
-func TestARequiredOptionThatIsMissingPanics(t *testing.T) {
-	for name, f := range map[string]func(){
-		"NoName":   func() { printer.NewDevice(printer.DeviceOptions{Dialer: virtual.New(virtual.Options{})}) },
-		"NoDialer": func() { printer.NewDevice(printer.DeviceOptions{Name: "x"}) },
-		"NoDevice": func() { printer.NewPaper(printer.Options{Name: "x", Profile: mustProfile(t)}) },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: accepted", name)
-				}
-			}()
-			f()
-		}()
-	}
-}

@@ -89,16 +89,8 @@ type Device struct {
 	waiting    int                // calls of Print that wait for lock
 }
 
-// NewDevice fills in o's defaults; it does not connect. It panics if a required option is missing: that
-// is a programming error.
+// NewDevice fills in o's defaults; it does not connect.
 func NewDevice(o DeviceOptions) *Device {
-	switch {
-	case o.Name == "":
-		panic("printer: DeviceOptions.Name is empty")
-	case o.Dialer == nil:
-		panic("printer: DeviceOptions.Dialer is nil")
-	}
-
 	o.Key, o.Confirm = cmp.Or(o.Key, o.Name), cmp.Or(o.Confirm, profile.Auto)
 	o.Lock = cmp.Or(o.Lock, NewLock())
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 10*time.Second)

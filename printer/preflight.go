@@ -38,8 +38,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		if connected == nil {
 			// With polls, they repeat the probe, and no ticket has to wait for it.
 			if (poll || d.o.PollEvery <= 0) && d.can.stale() {
-				d.can.forget()
-				again = true
+				d.can.known, again = false, true
 			}
 			conn, err := d.dial(ctx)
 			if err != nil {
@@ -90,7 +89,9 @@ func (d *Device) waitPrinted(ctx context.Context) error {
 // and a hello would stand in the way of another client's printing.
 func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool) error {
 	if transport.OneWay(s.Conn()) {
-		d.can.onlyTakes()
+		// Whatever is configured or stored: a question would be written into the file, or print as text on a printer
+		// that only receives.
+		d.can.set(capability{known: true, mute: true, Probed: time.Now()})
 		return nil
 	}
 
@@ -147,7 +148,7 @@ func (d *Device) checkStays(ctx context.Context, s *session.Session, ask bool) e
 		err = s.Ask(ctx, 1, session.DroppedWithin)
 	}
 	if err == nil {
-		d.can.forget()
+		d.can.known = false
 	}
 
 	if err != nil && !session.TimedOut(err) {
@@ -185,8 +186,7 @@ func (d *Device) checkReady(s *session.Session) error {
 	}
 
 	d.health.observe(condition)
-	text, _ := d.health.describe(state(condition))
-	return ticket.NotReady(fmt.Errorf("%s is %s (it reports: %s)", d.o.Name, text, condition))
+	return ticket.NotReady(fmt.Errorf("%s is %s", d.o.Name, d.health.trouble(condition)))
 }
 
 // hello asks for the fence by, and returns nil when the printer has answered: its interpreter is at the

@@ -31,6 +31,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"ticketrail/printer/escpos"
@@ -99,18 +100,8 @@ type Lock chan struct{}
 // NewLock returns a Lock that is not held.
 func NewLock() Lock { return make(Lock, 1) }
 
-// NewPaper checks o and fills in its defaults. It panics if a required option is missing: that is a
-// programming error, not one of the configuration.
+// NewPaper fills in o's defaults.
 func NewPaper(o Options) *Paper {
-	switch {
-	case o.Name == "":
-		panic("printer: Options.Name is empty")
-	case o.Device == nil:
-		panic("printer: Options.Device is nil")
-	case o.Profile.Name == "":
-		panic("printer: Options.Profile is empty")
-	}
-
 	o.Columns = cmp.Or(o.Columns, o.Profile.Columns)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
@@ -187,13 +178,12 @@ func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (j encodedTicket, er
 		if panicked := recover(); panicked != nil {
 			p.o.Logger.Debug("composing a ticket panicked",
 				"printer", p.o.Name, "job", d.Job, "stack", string(debug.Stack()))
-			err = fmt.Errorf("compose ticket: %v: %s", panicked, reportBug)
+			err = fmt.Errorf("compose ticket: %v: this is a bug in ticketrail, please report it with the ticket",
+				panicked)
 		}
 	}()
 	return p.render(d, afterPiece), nil
 }
-
-const reportBug = "this is a bug in ticketrail, please report it with the ticket"
 
 // encode composes and encodes every copy. Only the first can be below a piece of an earlier attempt.
 func (p *Paper) encode(d ticket.Delivery, afterPiece bool) encodedTicket {
@@ -232,16 +222,8 @@ func (p *Paper) encode(d ticket.Delivery, afterPiece bool) encodedTicket {
 // sound of its own, so that the cook stops working on the dish. A ticket with one order among voids
 // sounds as an order: the cook must not miss that one.
 func onlyVoids(t ticket.Ticket) bool {
-	if t.Void {
-		return true
-	}
-
-	for _, l := range t.Lines {
-		if !l.Void {
-			return false
-		}
-	}
-	return len(t.Lines) > 0
+	ordered := func(l ticket.Line) bool { return !l.Void }
+	return t.Void || len(t.Lines) > 0 && !slices.ContainsFunc(t.Lines, ordered)
 }
 
 // sendTimeout is how long the sending of n bytes may take. It is the time of the slowest printer
@@ -256,20 +238,4 @@ func (p *Paper) printTimeout(j encodedTicket, n int) time.Duration {
 	// About the bytes of a printed line of text, with its styles.
 	const bytesPerLine = 64
 	return p.sendTimeout(min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine))
-}
-
-// leastPrintTime is a quarter of the time that the paper of one copy takes to move: no printer moves more than 500 mm
-// in a second, and a line has at least 24 dots, 3 mm. 0: too short to tell printing from a round trip.
-func (p *Paper) leastPrintTime(j encodedTicket) time.Duration {
-	least := time.Duration(j.lines) * 3 * time.Second / 500 / 4
-	if least <= 20*time.Millisecond {
-		return 0
-	}
-	return least
-}
-
-// printTime is how long the printing of all copies takes, as estimated.
-func (p *Paper) printTime(j encodedTicket) time.Duration {
-	lines := len(j.copies) * (j.lines + p.o.Profile.FeedBeforeCut)
-	return time.Duration(lines) * time.Second / time.Duration(p.o.Profile.LinesPerSecond)
 }

@@ -2,6 +2,8 @@ package printer
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -134,16 +136,12 @@ func (h *health) observe(c escpos.Condition) {
 
 		var reported []Reported
 		for _, one := range escpos.Conditions() {
-			if !c.Has(one) {
-				continue
-			}
-			report := Reported{one, now}
-			for _, before := range s.Reported {
-				if before.Condition == one {
-					report = before
+			if c.Has(one) {
+				reported = append(reported, Reported{one, now})
+				if at := slices.IndexFunc(s.Reported, func(r Reported) bool { return r.Condition == one }); at >= 0 {
+					reported[len(reported)-1] = s.Reported[at]
 				}
 			}
-			reported = append(reported, report)
 		}
 
 		s.Reported = reported
@@ -213,6 +211,12 @@ func state(c escpos.Condition) string {
 		}
 	}
 	return Ready
+}
+
+// trouble is the most urgent condition in words, and all that is reported.
+func (h *health) trouble(c escpos.Condition) string {
+	text, _ := h.describe(state(c))
+	return fmt.Sprintf("%s (it reports: %s)", text, c)
 }
 
 // describe is for the errors of tickets and the command line.
