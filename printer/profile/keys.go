@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 	"maps"
@@ -95,10 +94,11 @@ func (k key) set(v any) error {
 		*to, ok = wholeNumber(v)
 		ok = ok && *to >= least && *to <= most
 		use = "use a whole number from " + k.numbers
-	case encoding.TextUnmarshaler:
+	default:
 		text, _ := v.(string)
-		err := to.UnmarshalText([]byte(text))
-		ok, use = err == nil, fmt.Sprint(err)
+		last := len(k.words) - 1
+		ok, use = slices.Contains(k.words, text), "use "+strings.Join(k.words[:last], ", ")+" or "+k.words[last]
+		k.to.Elem().SetString(text)
 	}
 
 	if !ok {

@@ -1,11 +1,6 @@
 package profile
 
-import (
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // The types below have the values of models.yaml, of overrides and of listings.
 
@@ -85,38 +80,6 @@ const (
 	ByStatus    Confirm = "status"     // GS r, without a probe
 	NoConfirm   Confirm = "none"       // send no question at all, not even for paper; tickets end as sent
 )
-
-// UnmarshalText of each type accepts its own values only; the error lists them.
-
-func (c *Cutter) UnmarshalText(b []byte) error { return setOneOf(c, b, NoCutter, PartialCut, FullCut) }
-func (s *Sizing) UnmarshalText(b []byte) error { return setOneOf(s, b, Scaled, Doubled) }
-func (t *TwoByte) UnmarshalText(b []byte) error {
-	return setOneOf(t, b, NoTwoByte, GB18030, ShiftJIS, Big5, KSX1001)
-}
-func (r *Raster) UnmarshalText(b []byte) error { return setOneOf(r, b, NoRaster, BitImage, Graphics) }
-func (q *QR) UnmarshalText(b []byte) error     { return setOneOf(q, b, NoQR, NativeQR, RasterQR) }
-func (z *Buzzer) UnmarshalText(b []byte) error {
-	return setOneOf(z, b, NoBuzzer, EscParenA, EscB, Drawer)
-}
-func (c *Confirm) UnmarshalText(b []byte) error {
-	return setOneOf(c, b, Auto, ByProcessID, ByStatus, NoConfirm)
-}
-
-// setOneOf sets to if b is one of words.
-func setOneOf[T ~string](to *T, b []byte, words ...T) error {
-	if slices.Contains(words, T(b)) {
-		*to = T(b)
-		return nil
-	}
-
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = string(w)
-	}
-
-	last := len(texts) - 1
-	return fmt.Errorf("use %s or %s", strings.Join(texts[:last], ", "), texts[last])
-}
 
 // A CodePage is a character table and the number n by which the model selects it (ESC t n). Makers
 // use different numbers for one table, so a page of the wrong model prints other letters without

@@ -21,7 +21,7 @@ import (
 // A Profile is one model. [Lookup] and [All] return copies.
 //
 // The fields are the only list of the keys of a profile: the json tag is the key in models.yaml, in
-// printers[].override and in listings; the range tag is the range of a number.
+// printers[].override and in listings; the range tag is the range of a number, the oneof tag the values of a word.
 type Profile struct {
 	Name  string `json:"name"`  // cannot be overridden
 	About string `json:"about"` // one line: which printers these are
@@ -37,9 +37,9 @@ type Profile struct {
 	// start of every ticket.
 	CodePages []CodePage `json:"code_pages"`
 	// TwoByte is the encoding of the model's built-in Chinese, Japanese or Korean characters.
-	TwoByte TwoByte `json:"two_byte"`
+	TwoByte TwoByte `json:"two_byte" oneof:"none gb18030 shift_jis big5 ks_x_1001"`
 
-	Cutter Cutter `json:"cutter"`
+	Cutter Cutter `json:"cutter" oneof:"none partial full"`
 	// FeedBeforeCut is how many lines of normal height are fed after the ticket, so that its last line is
 	// past the cutter, or past the tear bar if there is no cutter.
 	FeedBeforeCut int `json:"feed_before_cut" range:"0 to 30"`
@@ -48,7 +48,7 @@ type Profile struct {
 	// sent no faster; for others it bounds how long an answer is waited for.
 	LinesPerSecond int `json:"lines_per_second" range:"1 to 100"`
 
-	Sizing Sizing `json:"sizing"`
+	Sizing Sizing `json:"sizing" oneof:"scaled doubled"`
 	// SmallFont: Columns counts characters of the smaller of a Doubled model's two fonts.
 	SmallFont bool `json:"small_font"`
 
@@ -58,10 +58,10 @@ type Profile struct {
 	// character, until FS . switches that off.
 	Kanji bool `json:"kanji"`
 
-	Raster  Raster  `json:"raster"`
-	QR      QR      `json:"qr"`
-	Buzzer  Buzzer  `json:"buzzer"`
-	Confirm Confirm `json:"confirm"` // how the result of a ticket is found out
+	Raster  Raster  `json:"raster" oneof:"none bit_image graphics"`
+	QR      QR      `json:"qr" oneof:"none native raster"`
+	Buzzer  Buzzer  `json:"buzzer" oneof:"none esc_paren_a esc_b drawer"`
+	Confirm Confirm `json:"confirm" oneof:"auto process_id status none"` // how the result of a ticket is found out
 }
 
 // Lookup finds a model by the name in the configuration.
@@ -127,6 +127,7 @@ type key struct {
 	name    string
 	to      reflect.Value // a pointer to the field
 	numbers string        // the range of a number: "20 to 255"
+	words   []string      // the values of a word
 }
 
 // keys lists the keys of p. Setting one changes p. A new field of Profile is so a key everywhere at
@@ -135,7 +136,7 @@ func (p *Profile) keys() []key {
 	var out []key
 	for f, v := range reflect.ValueOf(p).Elem().Fields() {
 		if name := f.Tag.Get("json"); name != "name" {
-			out = append(out, key{name, v.Addr(), f.Tag.Get("range")})
+			out = append(out, key{name, v.Addr(), f.Tag.Get("range"), strings.Fields(f.Tag.Get("oneof"))})
 		}
 	}
 	return out
