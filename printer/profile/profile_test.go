@@ -118,11 +118,13 @@ func TestEachKeyCanBeOverridden(t *testing.T) {
 func TestEachWordThatTheProgramKnowsIsAValueOfItsKey(t *testing.T) {
 	var p Profile
 	for name, words := range map[string]string{
-		"cutter": fmt.Sprint([]Cutter{NoCutter, PartialCut, FullCut}), "sizing": fmt.Sprint([]Sizing{Scaled, Doubled}),
+		"cutter":   fmt.Sprint([]Cutter{NoCutter, PartialCut, FullCut}),
+		"sizing":   fmt.Sprint([]Sizing{Scaled, Doubled}),
 		"two_byte": fmt.Sprint([]TwoByte{NoTwoByte, GB18030, ShiftJIS, Big5, KSX1001}),
-		"raster":   fmt.Sprint([]Raster{NoRaster, BitImage, Graphics}), "qr": fmt.Sprint([]QR{NoQR, NativeQR, RasterQR}),
-		"buzzer":  fmt.Sprint([]Buzzer{NoBuzzer, EscParenA, EscB, Drawer}),
-		"confirm": fmt.Sprint([]Confirm{Auto, ByProcessID, ByStatus, NoConfirm}),
+		"raster":   fmt.Sprint([]Raster{NoRaster, BitImage, Graphics}),
+		"qr":       fmt.Sprint([]QR{NoQR, NativeQR, RasterQR}),
+		"buzzer":   fmt.Sprint([]Buzzer{NoBuzzer, EscParenA, EscB, Drawer}),
+		"confirm":  fmt.Sprint([]Confirm{Auto, ByProcessID, ByStatus, NoConfirm}),
 	} {
 		for _, k := range p.keys() {
 			if k.name == name && fmt.Sprint(k.words) != words {

@@ -48,6 +48,8 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 		"an old entry, back at home": {up: []string{home}, before: table{home: otherMAC, second: grillMAC},
 			after: table{home: grillMAC},
 			want:  []string{"another device", "connection refused", home, home}},
+		"moved on meanwhile": {up: []string{third}, before: table{second: grillMAC}, after: table{third: grillMAC},
+			want: []string{"connection refused", "connection refused", "connection refused", third}},
 		"two addresses": {up: []string{second, third}, after: table{second: grillMAC, third: grillMAC},
 			want:    []string{"connection refused", "is at " + second + " and " + third + ": it is not known which"},
 			missing: true},
