@@ -163,11 +163,8 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 		return
 	}
 
-	encoded, err := json.Marshal(a)
-	if err == nil {
-		err = k.o.KV.Put(ctx, k.o.Key, encoded)
-	}
-	if err != nil {
+	encoded, _ := json.Marshal(a) // never fails
+	if err := k.o.KV.Put(ctx, k.o.Key, encoded); err != nil {
 		k.o.Logger.Warn("the printer capability could not be stored, the printer is probed again after a restart",
 			"printer", k.o.Name, "err", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"ticketrail/printer/webhook"
@@ -78,23 +77,13 @@ func readFile(key, name string) (string, error) {
 	return string(b), nil
 }
 
-// A connection is that to one display. It is made anew when the trusted authorities change.
-type connection struct {
-	dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	timeout time.Duration // limits one connection attempt
-
-	mu   sync.Mutex // guards the fields below
-	ca   string
-	http *http.Transport
-}
-
 // transport returns the transport that trusts the authorities in ca. The connection is reused as long as the file
 // holds the same ones.
-func (c *connection) transport(ca string) (*http.Transport, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.http != nil && c.ca == ca {
-		return c.http, nil
+func (s *Display) transport(ca string) (*http.Transport, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.http != nil && s.ca == ca {
+		return s.http, nil
 	}
 
 	conf, err := tlsConfig(ca)
@@ -102,26 +91,26 @@ func (c *connection) transport(ca string) (*http.Transport, error) {
 		return nil, err
 	}
 
-	if c.http != nil {
-		c.http.CloseIdleConnections()
+	if s.http != nil {
+		s.http.CloseIdleConnections()
 	}
 
-	c.ca = ca
-	c.http = &http.Transport{
-		DialContext: c.connect, TLSClientConfig: conf, TLSHandshakeTimeout: c.timeout,
+	s.ca = ca
+	s.http = &http.Transport{
+		DialContext: s.connect, TLSClientConfig: conf, TLSHandshakeTimeout: s.o.Timeout,
 		// DisableCompression: an answer is a few bytes, and a small one that unpacks to gigabytes cannot be sent.
 		MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
 		MaxResponseHeaderBytes: webhook.MaxAnswer, DisableCompression: true,
 	}
-	return c.http, nil
+	return s.http, nil
 }
 
 // connect has a time-out of its own, because the transport goes on connecting after the request that wanted the
 // connection has ended.
-func (c *connection) connect(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+func (s *Display) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
-	return c.dial(ctx, network, address)
+	return s.o.Dial(ctx, network, address)
 }
 
 // tlsConfig trusts the authorities in ca, or the system's if it is empty.
@@ -181,9 +170,9 @@ func (s *Display) Run(ctx context.Context) {
 // Close closes the connection that is kept for the next ticket. A Print that runs is not
 // interrupted.
 func (s *Display) Close() {
-	s.connection.mu.Lock()
-	defer s.connection.mu.Unlock()
-	if s.connection.http != nil {
-		s.connection.http.CloseIdleConnections()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.http != nil {
+		s.http.CloseIdleConnections()
 	}
 }

@@ -56,12 +56,13 @@ const (
 // A Display is a station that posts its tickets to a third-party kitchen display, one at a time. It is
 // safe for concurrent use.
 type Display struct {
-	o          Options
-	url        *url.URL
-	connection connection
+	o   Options
+	url *url.URL
 
 	mu    sync.Mutex // guards the fields below
 	pause Pause
+	http  *http.Transport // nil before the first ticket; made anew when ca changes
+	ca    string          // the trusted authorities
 }
 
 // A Pause is a time in which no ticket is posted. The zero Pause is none.
@@ -105,7 +106,7 @@ func New(o Options) (*Display, error) {
 	}
 
 	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
-	return &Display{o: o, url: parsed, connection: connection{dial: o.Dial, timeout: o.Timeout}}, nil
+	return &Display{o: o, url: parsed}, nil
 }
 
 // Idempotent reports that a ticket may be posted again after an attempt that broke: it has the same
@@ -148,7 +149,7 @@ func (s *Display) Print(
 		return "", ticket.Permanent(s.errorf("compose document: %w", err))
 	}
 
-	transport, err := s.connection.transport(read.ca)
+	transport, err := s.transport(read.ca)
 	if err != nil {
 		return "", ticket.NotReady(s.errorf("%w", err))
 	}
