@@ -14,16 +14,16 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A builder makes one order: lot are the indexes of its cards in g. Every text of the tickets goes through
+// A builder makes one order. Every text of the tickets goes through
 // layout.OneLine or layout.Notes here, so no other place has to.
 type builder struct {
 	look  *Look
 	g     *group
 	first map[string]int // by request: its first card
-	lot   []int
+	lot   []int          // the indexes of its cards in g: those that are here, or left, together
 }
 
-// order makes the order, but for its version.
+// order makes the order, without its version.
 func (b *builder) order() *Order {
 	first := &b.g.members[b.lot[0]]
 	o := &Order{Key: b.g.key, State: first.state, Kind: first.t.Kind, Tickets: []Ticket{},
@@ -53,24 +53,24 @@ func (b *builder) order() *Order {
 	}
 
 	if o.State == Open {
-		b.belongsTo(o)
+		b.noteAddsToBumped(o)
 	}
 
 	b.alarms(o)
 	return o
 }
 
-// moved is between the tables of an order.
-const moved = " → "
+// tableArrow is between the tables of an order.
+const tableArrow = " → "
 
 // describe fills in the fields that earlier cards left empty. One till sends the server's name, another does not.
 func (b *builder) describe(o *Order, m *member) {
 	t := m.t
 	if now := table(t); now != "" && o.Table != "" { // the guests may have changed tables
-		first, _, _ := strings.Cut(o.Table, moved)
+		first, _, _ := strings.Cut(o.Table, tableArrow)
 		at, was := strings.TrimPrefix(now, "Table "), strings.TrimPrefix(first, "Table ")
 		if o.Table = first; !strings.EqualFold(at, was) { // the word depends on the type, the case on the till
-			o.Table += moved + at
+			o.Table += tableArrow + at
 		}
 	}
 
@@ -111,15 +111,15 @@ func (b *builder) band(i int) *Void {
 	v := &Void{Job: card.rec.Job, Station: card.rec.Station, At: unixMillis(card.t.Received),
 		Clock: ticket.Clock(card.t.Received, card.t.Zone), Changed: card.t.Changed != nil,
 		Whole: card.t.Void && len(card.t.Lines) == 0, AckedAt: card.rec.AckedAt, Acked: card.rec.Acked}
-	void := false // the line above, to which modifiers belong
+	lineAboveIsVoid := false
 	for _, l := range card.t.Lines {
-		if l.Void && (l.Depth == 0 || !void) {
+		if l.Void && (l.Depth == 0 || !lineAboveIsVoid) {
 			v.Lines = append(v.Lines, lineText(&l))
 		}
-		void = l.Void
+		lineAboveIsVoid = l.Void
 	}
 
-	for j := range b.g.members { // the latest that had left before the cook could know
+	for j := range b.g.members { // a card that was bumped before this void came; the latest counts
 		was := &b.g.members[j]
 		gone := was.state == Bumped || was.state == Replaced && was.rec.DepartedBy != "" && was.departedAt != 0
 		if gone && !was.t.Void && was.rec.Job != card.rec.Job && was.departedAt <= card.rec.CameAt {
@@ -130,8 +130,8 @@ func (b *builder) band(i int) *Void {
 	return v
 }
 
-// belongsTo names the order that this one adds to: one whose cards have all left.
-func (b *builder) belongsTo(o *Order) {
+// noteAddsToBumped sets when the earlier cards of the order were bumped, so that the page shows this one as an add-on.
+func (b *builder) noteAddsToBumped(o *Order) {
 	var last *member
 	for i := range b.g.members[:b.lot[0]] {
 		card := &b.g.members[i]

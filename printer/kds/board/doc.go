@@ -63,7 +63,7 @@
 //	ack_alarm    its allergies were read                              order
 //	item_done    item i (a line of depth 0) and the lines under it    job, item: i
 //	item_undone  the reverse                                          job, item: i
-//	tick         the pass has seen a part that cannot say so          order, part
+//	tick         a person has seen a part that nothing reports        order, part
 //	untick       the reverse                                          order, part
 //
 // version is the order's, for an item its ticket's. [Outcome] lists the outcomes. A page

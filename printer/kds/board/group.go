@@ -46,11 +46,8 @@ func (g *group) isAt(table string) bool {
 }
 
 // grouped puts cards into orders. cards are in the order in which they came; a card joins the latest order
-// before it that
-//
-//   - is of the same check, whatever its number and table: guests change tables;
-//
-// and, unless both name a check,
+// before it that is of the same check, whatever its number and table: guests change tables. If one of the two names no
+// check, it joins the latest that
 //
 //   - came with the same request, and not with another record, number or table; or
 //   - has the same number, and no other table, and was here in the last recallFor; or

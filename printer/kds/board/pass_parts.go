@@ -127,8 +127,8 @@ func (x *Pass) ask() {
 }
 
 // addParts adds every station's part of an open order, and whether it is ready: every part that says so
-// itself is done, and every other is ticked. As long as the queue was not asked, it is not; nor is an order of
-// which nothing is wanted any more.
+// itself is done, and every other is ticked. An order is not ready before the queue was asked for its parts. If
+// nothing of it is wanted, it is cancelled and not ready.
 func (x *Pass) addParts(g *group, o *Order) {
 	o.unknown, o.replaced = false, nil
 	var list []Sibling
@@ -255,7 +255,7 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 
 	now := Progress{Kind: OnBoard, State: PartOpen, Told: toldOpen}
 	switch {
-	case c.isOver(): // all of it is cancelled, so nothing is waited for
+	case c.nothingWanted(): // all of it is cancelled, so nothing is waited for
 		now.State, now.Told = PartGone, toldVoided
 	case card.State == Bumped:
 		now.State, now.Told, now.Clock = PartDone, toldBumped, card.bumpedClock
@@ -273,9 +273,9 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 func (x *Pass) addJob(p *Part, c *partTicket) {
 	job := c.sibling
 	wanted, _, voided := c.count()
-	must := mustAck(&job.Ticket)
-	live := wanted > 0 || voided == 0 && !must
-	if !live && !must && !job.Cut && !c.isCancelled() {
+	cancels := mustAck(&job.Ticket)
+	isWanted := wanted > 0 || voided == 0 && !cancels
+	if !isWanted && !cancels && !job.Cut && !c.isCancelled() {
 		x.take(p, job.Job, Progress{Kind: job.Kind, State: PartGone, Told: toldVoided}, c.lines())
 		return
 	}
@@ -297,7 +297,7 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 		now.State = PartExpired
 	case job.State == ticket.Cancelled:
 		now.State = PartGone
-	case !live: // a cancellation is not made
+	case !isWanted: // a cancellation is not made
 		now.State, now.Void = PartGone, true
 	}
 

@@ -14,32 +14,32 @@ type partTicket struct {
 	t       *ticket.Ticket
 	card    *Ticket
 	sibling *Sibling
-	dishes  []*dish
+	dishes  []*netItem
 }
 
-// A dish is an item of a ticket, or a void.
-type dish struct {
+// A netItem is a dish of a ticket, or a void that takes from dishes.
+type netItem struct {
 	of                 *partTicket
 	id, quantity, name string
 	void               bool
-	unnamed            bool // it names no dish, so it voids none: a modifier alone, or an item without a name
+	hasNoDishName      bool // it voids nothing by its name: a modifier alone, or an item without a name
 	finished           bool // it is not waited for
-	gone               bool // a dish was voided, or a void has voided a dish
-	isNamed            bool // of a void: a dish has its id, so its name means no other
+	usedUp             bool // a dish: all of it was voided; a void: all of it was applied
+	matchedByID        bool // of a void: a dish has its id, so its name means no other
 }
 
 // newPartTicket reads the dishes of a ticket. finished says that none of them is waited for.
 func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, finished bool) *partTicket {
 	added := &partTicket{station: station, job: job, t: t}
-	isVoid := false // the line above, to which modifiers belong
+	lineAboveIsVoid := false
 	for i := range items {
 		it := &items[i]
-		if it.Depth == 0 || it.Void && !isVoid {
-			added.dishes = append(added.dishes, &dish{of: added, id: it.id, quantity: it.Quantity, name: it.Name,
+		if it.Depth == 0 || it.Void && !lineAboveIsVoid {
+			added.dishes = append(added.dishes, &netItem{of: added, id: it.id, quantity: it.Quantity, name: it.Name,
 				void:     it.Void,
-				finished: finished || it.Done, unnamed: it.Depth > 0 || it.Name == noName})
+				finished: finished || it.Done, hasNoDishName: it.Depth > 0 || it.Name == noName})
 		}
-		isVoid = it.Void
+		lineAboveIsVoid = it.Void
 	}
 	return added
 }
@@ -51,12 +51,12 @@ const maxNetted = 1000
 // voids stay. Dishes that are finished are first, then the oldest: if a void meant another one, the order is ready
 // too late, not too early. A tick does not count, or the void would move to a dish that was just ticked.
 func netVoids(tickets []*partTicket) {
-	var voids, finished, awaited []*dish
+	var voids, finished, awaited []*netItem
 	for _, p := range tickets {
 		for _, d := range p.dishes {
 			switch {
 			case d.void && p.isCopy(tickets):
-				d.gone = true // by the first of them
+				d.usedUp = true // by the first of them
 			case d.void:
 				voids = append(voids, d)
 			case d.finished:
@@ -77,7 +77,7 @@ func netVoids(tickets []*partTicket) {
 			if void.id == "" || d.id != void.id {
 				continue
 			}
-			void.isNamed = true // also by a void that was sent before
+			void.matchedByID = true // also by a void that was sent before
 			if void.canMean(d) {
 				void.take(d)
 			}
@@ -86,7 +86,7 @@ func netVoids(tickets []*partTicket) {
 
 	for _, void := range voids {
 		for _, d := range dishes {
-			if d.name == void.name && !void.unnamed && !void.isNamed && void.canMean(d) {
+			if d.name == void.name && !void.hasNoDishName && !void.matchedByID && void.canMean(d) {
 				void.take(d)
 			}
 		}
@@ -95,9 +95,9 @@ func netVoids(tickets []*partTicket) {
 
 // canMean says whether a void can mean a dish: one of its check that came before it, with another request, because one
 // request can void a dish and order it anew. A void that a person cancelled means none.
-func (void *dish) canMean(d *dish) bool {
+func (void *netItem) canMean(d *netItem) bool {
 	v, of := void.of, d.of
-	return !void.gone && !d.gone && !v.isCancelled() &&
+	return !void.usedUp && !d.usedUp && !v.isCancelled() &&
 		of.station == v.station && of.t.Request != v.t.Request && of.t.SameCheck(v.t) &&
 		!of.t.Received.After(v.t.Received)
 }
@@ -117,16 +117,16 @@ func (p *partTicket) isCancelled() bool {
 
 // take takes from a dish the quantity that the void still voids. A quantity that is no number is voided by the
 // same text.
-func (void *dish) take(d *dish) {
+func (void *netItem) take(d *netItem) {
 	has, isNumber := parseQuantity(d.quantity)
 	voided, alsoNumber := parseQuantity(void.quantity)
 	switch {
 	case !isNumber || !alsoNumber:
-		d.gone = d.quantity == void.quantity
-		void.gone = d.gone
+		d.usedUp = d.quantity == void.quantity
+		void.usedUp = d.usedUp
 	case has.Sign() > 0 && voided.Sign() > 0:
 		rest := has.Sub(has, voided)
-		d.gone, void.gone = rest.Sign() <= 0, rest.Sign() >= 0
+		d.usedUp, void.usedUp = rest.Sign() <= 0, rest.Sign() >= 0
 		d.quantity = formatQuantity(rest.Abs(rest)) // of the one that is not gone
 		void.quantity = d.quantity
 	}
@@ -136,7 +136,7 @@ func (void *dish) take(d *dish) {
 func (p *partTicket) lines() (out []string) {
 	for _, d := range p.dishes {
 		switch text := d.quantity + " " + d.name; {
-		case d.gone:
+		case d.usedUp:
 		case d.void:
 			out = append(out, "VOID "+text)
 		default:
@@ -151,8 +151,9 @@ func (p *partTicket) lines() (out []string) {
 	return out
 }
 
-// isOver says of a card that all of its dishes were voided. One that has none has something to say.
-func (p *partTicket) isOver() bool {
+// nothingWanted reports whether nothing of the ticket is wanted any more: all its dishes were voided, or it is a change
+// that lists none. A ticket with only notes is still wanted.
+func (p *partTicket) nothingWanted() bool {
 	wanted, _, _ := p.count()
 	return wanted == 0 && (p.card.Changed || len(p.card.Items) > 0)
 }
@@ -162,7 +163,7 @@ func (g *group) hasWanted(o *Order) bool {
 	tickets := partTickets(g, o, nil)
 	netVoids(tickets)
 	return o.Kind == ticket.Order && slices.ContainsFunc(tickets, func(p *partTicket) bool {
-		return !p.t.Void && !p.isOver()
+		return !p.t.Void && !p.nothingWanted()
 	})
 }
 
@@ -172,7 +173,7 @@ func (p *partTicket) count() (wanted, left, voided int) {
 	for _, d := range p.dishes {
 		switch {
 		case d.void:
-		case d.gone:
+		case d.usedUp:
 			voided++
 		case d.finished:
 			wanted++
