@@ -157,7 +157,7 @@ func (s *Session) handle(replies []escpos.Reply, err error) {
 	}
 }
 
-// handleOne records one reply; s.mu is held. XON and XOFF are flow control, not answers.
+// handleOne records one reply; s.mu is held. XON and XOFF are flow control and no answers, as are unknown bytes.
 func (s *Session) handleOne(r escpos.Reply) {
 	switch r.Kind {
 	case escpos.RealTimeReply:
@@ -189,7 +189,6 @@ func (s *Session) handleOne(r escpos.Reply) {
 	// Some Chinese boards answer GS ( H with 37 33 when the paper is out (NZPRINTER SDK).
 	case escpos.NoPaperReply:
 		s.reported[0] |= escpos.PaperOut
-	case escpos.UnknownReply, escpos.XON, escpos.XOFF:
 	}
 }
 

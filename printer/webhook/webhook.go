@@ -99,11 +99,8 @@ type post struct {
 // request builds the HTTP request. GetBody is set because the transport may need the body twice, on a connection that
 // turned out to be closed or after a redirect.
 func (p *post) request(timed context.Context, to *url.URL) *http.Request {
-	r := (&http.Request{
-		Method: http.MethodPost, URL: to, Host: to.Host, ContentLength: int64(len(p.m.Body)),
-		Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(timed)
-
+	r, _ := http.NewRequestWithContext(timed, http.MethodPost, "", nil) // fails only for another method or address
+	r.URL, r.Host, r.ContentLength = to, to.Host, int64(len(p.m.Body))
 	r.GetBody = func() (io.ReadCloser, error) { return &bodyReader{p: p, rest: bytes.NewReader(p.m.Body)}, nil }
 	r.Body, _ = r.GetBody()
 
