@@ -33,8 +33,8 @@ func (a *App) place() string {
 	return strings.Join(names, ", ")
 }
 
-// printNotice prints at the backup of a station that it fails, else at the fallback. It prints nothing if the
-// fallback fails too, or is the station itself: paper that comes out later is of no use.
+// printNotice prints at a station's backup that the station has failed; without a backup, at the fallback. It prints
+// nothing if the fallback fails too, or is the station itself: paper that comes out later is of no use.
 func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 	conf := a.active.Load()
 	at, _ := conf.BackupOf(e.Station)

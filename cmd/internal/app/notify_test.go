@@ -62,7 +62,7 @@ func TestSilenceInOpeningHoursIsAFindingAndNightIsNot(t *testing.T) {
 			want         string
 		}{
 			{12, 0, false, ""}, {17, 50, true, ""},
-			{18, 1, true, "nothing came for Harbour Grill, although it is open (it never was heard of)"},
+			{18, 1, true, "nothing came for Harbour Grill, although it is open (no request of it has ever come)"},
 			{18, 2, true, ""}, // an order, below
 			{19, 0, true, ""}, {19, 10, true, "nothing came for Harbour Grill, although it is"}, {22, 0, false, ""},
 		} {

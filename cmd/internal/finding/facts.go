@@ -94,7 +94,7 @@ func (o Orders) findings(now time.Time) (out []Finding) {
 		silent := Finding{ID: "orders/silent/" + v.Name, Level: Warn, Subject: "orders", Text: text, Since: v.Last,
 			Do: "if there are orders, look at the internet connection and at ticketrail doctor"}
 		if v.Last.IsZero() {
-			silent.Detail = "it never was heard of"
+			silent.Detail = "no request of it has ever come"
 		}
 		out = append(out, silent)
 	}

@@ -1,7 +1,7 @@
 // Package finding works out the faults of a box: an order that was refused, a printer without paper, a disk that is
-// nearly full. It is pure: it gets facts and returns findings. Everything that tells people of them renders this
-// list: `ticketrail status` and `doctor`, the page for managers, messages, the journal, the metric ticketrail_finding
-// and /readyz.
+// nearly full. It is pure: it gets facts and returns findings. Everything that tells people of them renders this list:
+// `ticketrail status` and `doctor`, the page for managers, messages, the journal and the metric ticketrail_finding.
+// /readyz shows only whether orders are stored.
 package finding
 
 import (

@@ -39,7 +39,7 @@ type Event struct {
 // Subject is the subject of the event, as people call it.
 func (e Event) Subject() string { return cmp.Or(e.Station, e.Topic) }
 
-// compare puts the worst first, and of equal events the ones that cost orders.
+// compare puts the worst first, and sorts equal events by topic.
 func (e Event) compare(o Event) int {
 	return cmp.Or(finding.WorstFirst(finding.Finding{Level: e.Level}, finding.Finding{Level: o.Level}),
 		cmp.Compare(e.Topic, o.Topic), cmp.Compare(e.ID, o.ID))
@@ -87,7 +87,7 @@ func (e Event) line() string { return e.Subject() + ": " + e.Text }
 
 // headline is the message in some words, as a phone shows it while locked: the worst cause, and how many there are.
 func (m *Message) headline() string {
-	events, are := m.Began, "began in the last minute"
+	events, are := m.Began, "began"
 	if len(events) == 0 {
 		events, are = m.Ended, "are over"
 	}

@@ -8,7 +8,7 @@ import (
 	"ticketrail/printer"
 )
 
-// collector reports at scrape time which stations are held and which are printed for by a backup.
+// collector reports at scrape time which stations are held, printed for by a backup, or up, and their conditions.
 // It is computed at each scrape, so no series of a removed station stays. Every condition has a series from the start,
 // so that an alert rule can tell "no" from "unknown printer".
 type collector struct{ s *Set }

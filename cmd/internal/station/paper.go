@@ -180,7 +180,7 @@ func (d *device) Run(ctx context.Context) {
 func (p *papers) close() { p.search.Close() }
 
 // Print prints one ticket: see [dispatch.Station]. The queue lends no ticket of a station that a person holds.
-// Here nothing of another station comes out of its printer either, where somebody puts in a new roll.
+// A held station prints no ticket of another station either: somebody may be changing its roll.
 func (p *paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	if hold := p.queue.Held(p.conf.Name); hold != nil && d.For != "" {
 		return "", ticket.NotReady(fmt.Errorf("%s is held: %s", p.conf.Name, hold.Reason))
