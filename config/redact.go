@@ -26,12 +26,7 @@ func Redacted(data []byte) ([]byte, error) {
 		return nil, errors.New("the file is not YAML, so its secrets cannot be found and it is left out")
 	}
 
-	var known []string
-	for _, k := range allKeys() {
-		known = append(known, k.path)
-	}
-
-	redact(&doc, "", known)
+	redact(&doc, "", Keys())
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
