@@ -11,6 +11,7 @@ import (
 
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
+	"ticketrail/printer/session"
 	"ticketrail/printer/virtual"
 )
 
@@ -197,6 +198,12 @@ func TestForeignBytesAmongTheAnswersMakeNoPrinterAProgram(t *testing.T) {
 		}
 		r.wantPaper("A1 A1 A1")
 	})
+}
+
+func TestTheNameThatAPrinterStatesMakesItNoProgram(t *testing.T) {
+	if is := session.Program([]byte("_EPSON TM-T88V\x00")); is != "" {
+		t.Error(is)
+	}
 }
 
 func TestAPrinterWhoseAnswersComeWithTheNextBytesPrints(t *testing.T) {
