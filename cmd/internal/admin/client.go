@@ -113,13 +113,8 @@ func group(socket string) string {
 			continue
 		}
 
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok {
-			return ""
-		}
-
 		// A group without a name is shown by its number.
-		gid := strconv.FormatUint(uint64(st.Gid), 10)
+		gid := strconv.FormatUint(uint64(info.Sys().(*syscall.Stat_t).Gid), 10)
 		if g, err := user.LookupGroupId(gid); err == nil {
 			return g.Name
 		}
