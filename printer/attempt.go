@@ -45,7 +45,7 @@ func (a *attempt) sent() int { return max(0, a.s.Wrote()-a.from) }
 func (a *attempt) print() (ticket.Proof, error) {
 	all := a.encoded.bytes()
 	ahead := a.ahead()
-	a.d.dots = true // until the ticket is known to have ended outside a command
+	a.d.maybeInCommand = true // until the ticket is known to have ended outside a command
 	a.from = a.s.Wrote() + a.s.Unsent() + len(ahead)
 
 	_, err := a.write(ahead, a.p.sendTimeout(len(ahead)))
@@ -61,7 +61,7 @@ func (a *attempt) print() (ticket.Proof, error) {
 	}
 
 	if err == nil {
-		a.d.dots = longCommand.Match(all)
+		a.d.maybeInCommand = longCommand.Match(all)
 		return proof, nil
 	}
 	// An attempt that was interrupted, by a stop or in favour of a backup, says nothing about the printer.
@@ -88,7 +88,8 @@ func (a *attempt) print() (ticket.Proof, error) {
 func (a *attempt) ahead() (b []byte) {
 	// A file waits for no command's end, and keeps the padding. On a slow line the padding takes about a second,
 	// so it follows only attempts that can need it.
-	if a.s.By() == session.NoFence && !transport.IsFile(a.s.Conn()) && (a.d.dots || !transport.IsSerial(a.s.Conn())) {
+	if a.s.By() == session.NoFence && !transport.IsFile(a.s.Conn()) &&
+		(a.d.maybeInCommand || !transport.IsSerial(a.s.Conn())) {
 		b = escpos.Resync(a.p.o.Profile)
 		b = b[min(a.s.NULs(), len(b)-len(escpos.SelectPrinter())):] // those before its questions count
 	}
@@ -102,7 +103,6 @@ var longCommand = regexp.MustCompile(`\x1d(v0|\(L|\(k)`)
 // every byte and the connection is closed in an orderly way. Without the orderly end, closing could reset
 // the connection and discard the tail of the ticket in the printer's network interface: the ticket
 // would end without its last lines and without a cut.
-
 func (a *attempt) sendUnfenced(all []byte) error {
 	left, err := a.write(all, a.p.sendTimeout(len(all)))
 	if err != nil {
@@ -242,7 +242,7 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (took time.Duration, 
 			return took + time.Since(start), err
 		}
 
-		blocked, werr := a.waitForPerson(err)
+		blocked, werr := a.needsPerson(err)
 		if werr != nil {
 			return took, werr
 		}
@@ -254,11 +254,11 @@ func (a *attempt) writePart(b []byte, limit time.Duration) (took time.Duration, 
 	}
 }
 
-// waitForPerson reports whether the printer has reported that it needs a person, as far as is known: with a full
+// needsPerson reports whether the printer has reported that it needs a person, as far as is known: with a full
 // buffer it may not read the question. The error is for when WaitForPerson has passed since the first such report,
 // because of err. The ticket is in doubt then: its first lines may be on the paper, and the rest in the printer's
 // buffer prints when the person comes after all.
-func (a *attempt) waitForPerson(err error) (bool, error) {
+func (a *attempt) needsPerson(err error) (bool, error) {
 	if !a.s.Blocked() {
 		return false, nil
 	}
@@ -320,7 +320,7 @@ func (a *attempt) await(left, limit time.Duration) (session.Kind, error) {
 		}
 
 		// Time in which a person is needed does not count against the time for printing.
-		if blocked, err := a.waitForPerson(session.ErrNoAnswer); err != nil {
+		if blocked, err := a.needsPerson(session.ErrNoAnswer); err != nil {
 			return session.NoFence, err
 		} else if blocked {
 			continue

@@ -77,8 +77,8 @@ type Device struct {
 	// of paper.
 	pendingCut []byte
 	cutOn      *session.Session // on which it was sent last
-	// dots: the last ticket had commands with much data, or none was sent since the start.
-	dots bool
+	// maybeInCommand: the last ticket had commands with much data, or none was sent since the start.
+	maybeInCommand bool
 	// printedAt is when a printer that gives no answer has printed its bytes, as estimated.
 	printedAt time.Time
 	ids       *session.IDs
@@ -98,7 +98,7 @@ func NewDevice(o DeviceOptions) *Device {
 	o.WaitForPerson = cmp.Or(o.WaitForPerson, 10*time.Minute)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
-	device := &Device{o: o, lock: o.Lock, dots: true, ids: session.NewIDs()}
+	device := &Device{o: o, lock: o.Lock, maybeInCommand: true, ids: session.NewIDs()}
 	device.health = health{name: o.Name, status: Status{State: Unknown, Since: time.Now()}}
 	device.can = knowledge{o: &device.o, health: &device.health}
 	return device
@@ -195,8 +195,9 @@ const (
 )
 
 // release is how each use of a connection ends. One that works is kept for the next ticket, for Linger: also while the
-// printer waits for a person, because the dispatcher asks it again in a few seconds. A question that is sent or
-// answered in part would make the next command its rest. A broken connection is abandoned, so that the bytes that the
+// printer waits for a person, because the dispatcher asks it again in a few seconds. A connection
+// with a question that was sent or answered in part is not kept: the printer would take the next command for the
+// rest of that question. A broken connection is abandoned, so that the bytes that the
 // printer's network interface still holds of a ticket do not come out after the copy of that ticket; any other one is
 // closed in an orderly way, so that the printer gets all that was sent.
 func (d *Device) release(s *session.Session, why reason) {

@@ -33,7 +33,8 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 
 	for first := true; ; first = false {
 		connected := d.takeIdle()
-		// It may have ended meanwhile; no ticket was on it. Or it closes for a question, and is fine without.
+		// A failure allows a second connection: an idle one may have ended since its last ticket, and some
+		// printers close a connection on which they are asked.
 		again := connected != nil || first && d.can.silent()
 		if connected == nil {
 			// With polls, they repeat the probe, and no ticket has to wait for it.
@@ -61,7 +62,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		switch {
 		case errors.Is(err, session.ErrNotPrinter):
 			return nil, d.notPrinter(err)
-		case errors.Is(err, session.ErrHeardNothing): // its half of the connection is closed
+		case errors.Is(err, session.ErrHeardNothing): // our half of the connection is closed: dial again
 		case !again:
 			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
 			d.health.unreachable(err)
@@ -189,9 +190,10 @@ func (d *Device) checkReady(s *session.Session) error {
 	return ticket.NotReady(fmt.Errorf("%s is %s", d.o.Name, d.health.trouble(condition)))
 }
 
-// hello asks for the fence by, and returns nil when the printer has answered: its interpreter is at the
-// beginning of a command, nothing of an earlier connection is left to print, and no answer is outstanding.
-// s.By is then the fence that proves the ticket. [session.ErrNoAnswer]: it does not answer DLE EOT either.
+// hello asks the fence that this printer is known to answer. It returns nil when the printer has answered: its
+// interpreter is at the beginning of a command, nothing of an earlier connection is left to print, and no answer
+// is outstanding. s.By is then the fence that proves the ticket. [session.ErrNoAnswer]: it does not answer DLE
+// EOT either.
 func (d *Device) hello(ctx context.Context, s *session.Session) error {
 	got, err := d.askInOrder(ctx, s, d.can.Fence, session.HelloTimeout)
 	switch {

@@ -12,8 +12,9 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// A printer's health is for people: in "ticketrail status", in the metrics and in the log. It
-// never decides about a ticket; attempts read the session's conditions themselves.
+// A printer's health is for people: in "ticketrail status", in the metrics and in the log. Two states also
+// decide about the next connection: [NotAPrinter] is sent no ticket, and [Hung] is asked for a fence at each poll.
+// Whether a ticket came out is never decided here; attempts read the session's conditions themselves.
 
 // The states of a printer. Metrics and JSON show these words, so they must not change.
 const (

@@ -28,12 +28,12 @@ import (
 // connection is open. Only the holder of the device's lock writes, one question at a time.
 type Session struct {
 	conn transport.Conn
-	// onID receives ids of GS ( H that no fence waits for, onASB the conditions of a pushed status. The
+	// onForeignID receives ids of GS ( H that no fence waits for, onASB the conditions of a pushed status. The
 	// reading goroutine calls both.
-	onID       func([4]byte)
-	onASB      func(escpos.Condition)
-	ids        *IDs
-	readerDone chan struct{} // closed when the reading goroutine has ended
+	onForeignID func([4]byte)
+	onASB       func(escpos.Condition)
+	ids         *IDs
+	readerDone  chan struct{} // closed when the reading goroutine has ended
 
 	realTime []byte  // the n of each DLE EOT n that is answered
 	by       Kind    // the proof of a ticket on this connection; set by Settle
@@ -79,7 +79,7 @@ func New(
 	conn transport.Conn, mute bool, realTime []byte, ids *IDs, onForeign func([4]byte), onASB func(escpos.Condition),
 ) *Session {
 	session := &Session{
-		conn: conn, realTime: realTime, ids: ids, onID: onForeign, onASB: onASB,
+		conn: conn, realTime: realTime, ids: ids, onForeignID: onForeign, onASB: onASB,
 		readerDone: make(chan struct{}), changed: make(chan struct{}),
 	}
 
@@ -130,7 +130,7 @@ const (
 	perRead      = 32 // bytes; a read of one byte costs as much as one of 32
 )
 
-// handle records replies and the end of the reading, and calls onID and onASB. The callbacks run
+// handle records replies and the end of the reading, and calls onForeignID and onASB. The callbacks run
 // without s.mu, because they take the device's mu and log.
 func (s *Session) handle(replies []escpos.Reply, err error) {
 	s.mu.Lock()
@@ -150,7 +150,7 @@ func (s *Session) handle(replies []escpos.Reply, err error) {
 	for _, r := range replies {
 		switch {
 		case r.Kind == escpos.ProcessIDReply && !s.ids.own(r.ID):
-			s.onID(r.ID)
+			s.onForeignID(r.ID)
 		case r.Kind == escpos.AutoStatusReply:
 			s.onASB(now)
 		}
