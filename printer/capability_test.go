@@ -59,9 +59,7 @@ func TestTheStatusSaysSinceWhenAndWhatToDo(t *testing.T) {
 func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
 	withHarness(t, answersAll(), poll, func(r *harness) {
-		ctx, cancel := context.WithCancel(r.t.Context())
-		defer cancel()
-		go r.d.Watch(ctx)
+		go r.d.Watch(r.t.Context())
 		time.Sleep(10 * time.Second) // probed before the first ticket
 		if s := r.wantState(printer.Ready); s.Capability != "confirmed" || s.Connected {
 			t.Errorf("%+v", s)
@@ -88,8 +86,6 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 		if o := r.want("A1", "confirmed"); o.took > time.Second {
 			t.Errorf("the ticket waited %s", o.took)
 		}
-		cancel()
-		synctest.Wait()
 	})
 }
 
@@ -99,8 +95,7 @@ func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 		wire := &replaceableDialer{to: mute}
 		poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 30 * time.Second }
 		r := newHarness(t, good, wire, poll)
-		ctx, cancel := context.WithCancel(t.Context())
-		go r.d.Watch(ctx)
+		go r.d.Watch(r.t.Context())
 		r.want("A1", "sent")
 		time.Sleep(10 * time.Hour)
 		// A ticket, and probes after about 1, 2, 4, … and then every 64 minutes.
@@ -111,8 +106,6 @@ func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 		time.Sleep(70 * time.Minute)
 		r.want("A2", "confirmed")
 		r.d.Retire()
-		cancel()
-		synctest.Wait()
 	})
 }
 

@@ -112,8 +112,7 @@ func TestAPollShowsAHungPrinterAsHungAndSendsAWorkingOneNoHello(t *testing.T) {
 			}
 		})
 		r := newHarness(t, nil, s, func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute })
-		ctx, cancel := context.WithCancel(t.Context())
-		go r.d.Watch(ctx)
+		go r.d.Watch(r.t.Context())
 		time.Sleep(time.Minute)
 		asked := strings.Count(s.all(), theID)
 		time.Sleep(30 * time.Minute)
@@ -127,8 +126,6 @@ func TestAPollShowsAHungPrinterAsHungAndSendsAWorkingOneNoHello(t *testing.T) {
 		hangs.Store(false)
 		time.Sleep(10 * time.Minute)
 		r.wantState(printer.Ready)
-		cancel()
-		synctest.Wait()
 	})
 }
 
@@ -202,8 +199,7 @@ func TestNoTicketIsBegunOnASilentPrinterThatDropsItsClientsAfter50Milliseconds(t
 func TestARetirementEndsAPollAndDoesNotAffectTheNextTicket(t *testing.T) {
 	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
 	withHarness(t, answersAll(), poll, func(r *harness) {
-		ctx, cancel := context.WithCancel(r.t.Context())
-		go r.d.Watch(ctx)
+		go r.d.Watch(r.t.Context())
 		time.Sleep(time.Minute)
 		r.v.Stall()
 		time.Sleep(4*time.Minute + time.Second) // a poll is running
@@ -215,8 +211,6 @@ func TestARetirementEndsAPollAndDoesNotAffectTheNextTicket(t *testing.T) {
 		r.v.Repair()
 		time.Sleep(time.Minute)
 		r.want("A1", "confirmed")
-		cancel()
-		synctest.Wait()
 	})
 }
 
@@ -277,8 +271,7 @@ func TestAfterAReloadTheNewDeviceWaitsUntilTheOldOneHasPrinted(t *testing.T) {
 		time.Sleep(time.Second)
 		next := printer.NewDevice(r.dev)
 		defer next.Retire()
-		ctx, cancel := context.WithCancel(r.t.Context())
-		go next.Watch(ctx)
+		go next.Watch(r.t.Context())
 		r.d.Retire()
 		if o := <-done; o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)
@@ -287,7 +280,6 @@ func TestAfterAReloadTheNewDeviceWaitsUntilTheOldOneHasPrinted(t *testing.T) {
 		if o := r.printWith(r.t.Context(), p, orderOf("A2"), nil); o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
-		cancel()
 		synctest.Wait()
 		if n := r.log.count("unreachable"); n > 0 {
 			t.Errorf("%d times it was said to be unreachable, while it printed", n)

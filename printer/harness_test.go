@@ -296,11 +296,7 @@ func polled(t *testing.T, dialer transport.Dialer, f func(r *harness)) {
 		r := newHarness(t, nil, dialer, func(d *printer.DeviceOptions, _ *printer.Options) {
 			d.PollEvery, d.Linger = time.Minute, time.Hour
 		})
-		ctx, cancel := context.WithCancel(t.Context())
-		go r.d.Watch(ctx)
+		go r.d.Watch(r.t.Context())
 		f(r)
-		cancel()
-		r.d.Retire()
-		synctest.Wait()
 	})
 }

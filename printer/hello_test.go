@@ -192,8 +192,7 @@ func TestAPrinterThatClosesForTheFenceOfALaterProbePrintsTheTicketWithoutOne(t *
 func TestAPrinterWithoutAFenceIsPolledForItsStatus(t *testing.T) {
 	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 5 * time.Minute }
 	withHarness(t, virtual.Options{Can: virtual.RealTime, Kanji: true}, poll, func(r *harness) {
-		ctx, cancel := context.WithCancel(r.t.Context())
-		go r.d.Watch(ctx)
+		go r.d.Watch(r.t.Context())
 		time.Sleep(4*time.Hour + time.Minute) // a minute after a poll; by now it is probed once an hour
 		for range 6 {
 			r.v.Set(virtual.CoverOpen, true)
@@ -203,8 +202,6 @@ func TestAPrinterWithoutAFenceIsPolledForItsStatus(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			r.wantState(printer.Ready)
 		}
-		cancel()
-		synctest.Wait()
 	})
 }
 

@@ -43,8 +43,7 @@ func TestNoQuestionIsWrittenToAFile(t *testing.T) {
 				if remembered != "" {
 					r.mem.Set("grill", remembered)
 				}
-				ctx, cancel := context.WithCancel(t.Context())
-				go r.d.Watch(ctx)
+				go r.d.Watch(r.t.Context())
 				written := func() string {
 					b, err := os.ReadFile(path)
 					if err != nil && !os.IsNotExist(err) {
@@ -65,7 +64,6 @@ func TestNoQuestionIsWrittenToAFile(t *testing.T) {
 				if s := r.wantState(printer.Unknown); s.Capability != "sent" || s.Probed.IsZero() {
 					t.Errorf("%+v", s)
 				}
-				cancel()
 				synctest.Wait()
 				got := written()
 				if n := strings.Count(got, "A1\n"); n != 3 {

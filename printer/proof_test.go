@@ -1,7 +1,6 @@
 package printer_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,9 +72,7 @@ func TestConfirmNoneSendsNoQuestion(t *testing.T) {
 	withHarness(t, o, func(d *printer.DeviceOptions, _ *printer.Options) {
 		d.Confirm, d.PollEvery = profile.NoConfirm, time.Minute
 	}, func(r *harness) {
-		ctx, cancel := context.WithCancel(r.t.Context())
-		defer cancel()
-		go r.d.Watch(ctx)
+		go r.d.Watch(r.t.Context())
 		time.Sleep(time.Hour)
 		if n := r.v.ClientCount(); n != 0 {
 			t.Errorf("%d polls", n)
@@ -88,8 +85,6 @@ func TestConfirmNoneSendsNoQuestion(t *testing.T) {
 			}
 		}
 		r.wantState(printer.Unknown)
-		cancel()
-		synctest.Wait()
 	})
 }
 

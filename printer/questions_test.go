@@ -124,16 +124,13 @@ func TestEachDeviceMarksItsIDs(t *testing.T) {
 
 func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if !answerStatus(c, all) {
-				if id := idReply(all); id != nil {
-					_, _ = c.Write([]byte("7\"P001\x007\"P002\x00"))
-					_, _ = c.Write(id)
-					_, _ = c.Write(id) // a second time is not another program
-				}
+		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
+			if id := idReply(all); id != nil {
+				_, _ = c.Write([]byte("7\"P001\x007\"P002\x00"))
+				_, _ = c.Write(id)
+				_, _ = c.Write(id) // a second time is not another program
 			}
-		}}
-		r := newScriptedHarness(t, s)
+		}))
 		r.want("A1", "confirmed") // probe, hello and ticket: three fences, two unknown ids each
 		synctest.Wait()
 		if st := r.d.Status(); st.Foreign != 6 || r.log.count("another program") != 1 {
@@ -151,16 +148,12 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var answers [][]byte
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if answerStatus(c, all) {
-				return
-			}
+		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
 			if id := idReply(all); id != nil {
 				answers = append(answers, id)
 				_, _ = c.Write(answers[min(len(answers)-1, 1)]) // probe, hello, and then the hello's again
 			}
-		}}
-		r := newScriptedHarness(t, s)
+		}))
 		r.want("A1", "doubt")
 		if r.d.Status().Foreign != 0 {
 			t.Error("our own old id was taken for another program's")
@@ -171,12 +164,11 @@ func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		paper := byte(0)
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if !answerStatus(c, all) && strings.Contains(all[max(0, len(all)-14):], "\x1dr\x01") {
+		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
+			if strings.Contains(all[max(0, len(all)-14):], theGSr) {
 				_, _ = c.Write([]byte{paper})
 			}
-		}}
-		r := newScriptedHarness(t, s)
+		}))
 		r.want("A1", "processed")
 		synctest.Wait()
 		paper = 0x0c
@@ -192,26 +184,14 @@ func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 
 func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if !answerStatus(c, all) {
-				if id := idReply(all); id != nil {
-					_, _ = c.Write(id)
-				}
-			}
-		}}
+		s := answering(answersIDs)
 		r := newScriptedHarness(t, s)
 		for range 20 {
 			r.want("A1", "confirmed")
 		}
 		seen := map[string]bool{}
-		all := s.all()
-		for {
-			i := strings.Index(all, "\x1d(H\x06\x0000")
-			if i < 0 {
-				break
-			}
-			id := all[i+7 : i+11]
-			all = all[i+11:]
+		for _, rest := range strings.Split(s.all(), theID)[1:] {
+			id := rest[:4]
 			if seen[id] || strings.ContainsFunc(id, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 				t.Errorf("id %q", id)
 			}

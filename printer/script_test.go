@@ -226,23 +226,13 @@ func newScriptedHarness(t *testing.T, s *scriptedPrinter) *harness {
 
 // cutter is a printer whose connection ends instead of the answer behind ticket number n, if cut says so.
 func cutter(cut func(n int) bool) *scriptedPrinter {
-	ids := map[net.Conn]int{}
 	n := 0
-	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-		if answerStatus(c, all) {
-			return
-		}
-		id := idReply(all)
-		if id == nil {
-			return
-		}
-		ids[c]++
-		if behind := strings.LastIndex(all, "job 1") > strings.LastIndex(all, "\x1b@"); behind {
+	return answering(func(c net.Conn, all string) {
+		if idReply(all) != nil && behind(all) {
 			if n++; cut(n) {
 				_ = c.Close()
-				return
 			}
 		}
-		_, _ = c.Write(id)
-	}}
+		answersIDs(c, all)
+	})
 }

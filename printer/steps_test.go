@@ -83,19 +83,13 @@ func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
 
 func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ids, asked := true, map[net.Conn]int{}
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if answerStatus(c, all) {
-				return
-			}
-			n := strings.Count(all, "\x1dr\x01")
-			_, _ = c.Write(make([]byte, n-asked[c]))
-			asked[c] = n
-			if id := idReply(all); id != nil && ids {
+		ids, asked := true, countGSr()
+		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
+			_, _ = c.Write(make([]byte, asked(c, all)))
+			if id := idReply(all); id != nil && ids { // in this order: the test sets ids while a cut is read
 				_, _ = c.Write(id)
 			}
-		}}
-		r := newScriptedHarness(t, s)
+		}))
 		for i, c := range []struct {
 			ids             bool
 			proof, can, key string

@@ -145,15 +145,12 @@ func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
 
 // dropper answers everything and drops the connection at the first fence, if drop says so.
 func dropper(drop *bool) *scriptedPrinter {
-	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-		switch id := idReply(all); {
-		case answerStatus(c, all):
-		case id != nil && *drop:
+	return answering(func(c net.Conn, all string) {
+		if idReply(all) != nil && *drop { // in this order: the test sets drop while a cut is read
 			_ = c.Close()
-		case id != nil:
-			_, _ = c.Write(id)
 		}
-	}}
+		answersIDs(c, all)
+	})
 }
 
 func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
@@ -221,18 +218,13 @@ func TestALateAnswerDuringTheProbeIsNotTakenForAnotherOne(t *testing.T) {
 
 // pusher answers GS r, and GS a 14 with push.
 func pusher(push string) *scriptedPrinter {
-	asked := map[net.Conn]int{}
-	return &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-		if answerStatus(c, all) {
-			return
-		}
+	asked := countGSr()
+	return answering(func(c net.Conn, all string) {
 		if last(all, "\x1da\x0e") {
 			_, _ = c.Write([]byte(push))
 		}
-		n := strings.Count(all, "\x1dr\x01")
-		_, _ = c.Write(make([]byte, n-asked[c]))
-		asked[c] = n
-	}}
+		_, _ = c.Write(make([]byte, asked(c, all)))
+	})
 }
 
 func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
