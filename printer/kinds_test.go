@@ -4,6 +4,7 @@ import (
 	"math"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -187,16 +188,42 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 }
 
 func TestForeignBytesAmongTheAnswersMakeNoPrinterAProgram(t *testing.T) {
-	// A Star printer that emulates ESC/POS pushes its own status too.
-	star := virtual.Clone{Answer: func(right []byte) []byte { return append([]byte("\x23\x86\x80\x90"), right...) }}
-	withHarness(t, virtual.Options{Can: virtual.Everything, Clone: star, Kanji: true}, nil, func(r *harness) {
-		for range 3 {
-			if o := r.print("A1"); o.err != nil {
-				t.Errorf("%s: %v", o.kind(), o.err)
+	for name, first := range map[string]string{
+		"the status of a Star printer that emulates ESC/POS": "\x23\x86\x80\x90",
+		"the model, for which a till has asked":              "_EPSON TM-T88VI\x00",
+	} {
+		foreign := virtual.Clone{Answer: func(right []byte) []byte { return append([]byte(first), right...) }}
+		withHarness(t, virtual.Options{Can: virtual.Everything, Clone: foreign, Kanji: true}, nil, func(r *harness) {
+			for range 3 {
+				if o := r.print("A1"); o.err != nil {
+					t.Errorf("%s: %s: %v", name, o.kind(), o.err)
+				}
+				hangUp(r.d)
 			}
-			hangUp(r.d)
+			r.wantPaper("A1 A1 A1")
+		})
+	}
+}
+
+func TestATextThatComesWithATicketLeavesADoubtAndNoFurtherTicketIsSent(t *testing.T) {
+	// It answers no question, so the ticket would count as sent.
+	synctest.Test(t, func(t *testing.T) {
+		var once sync.Once
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if strings.Contains(all, "D0") { // in the first of several chunks: the text is read before the last one
+				once.Do(func() { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n")) })
+			}
+		}}
+		r := newScriptedHarness(t, s)
+		r.want("A1", "sent")
+		if o := r.printWith(t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
+			t.Errorf("%s, %v", o.kind(), o.err)
 		}
-		r.wantPaper("A1 A1 A1")
+		r.wantState(printer.NotAPrinter)
+		r.want("A2", "not ready")
+		if strings.Contains(s.all(), "A2") {
+			t.Error("a ticket was sent to it")
+		}
 	})
 }
 
