@@ -121,6 +121,7 @@ func TestAnIdleConnectionThatEndedIsNotReused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, answersAll(), nil, func(r *harness) {
 				r.want("A1", "confirmed")
+				synctest.Wait() // until it is cut: only then is the connection idle
 				ends(r.v)
 				r.want("A2", "confirmed")
 				r.wantPaper("A1 A2")
