@@ -35,11 +35,17 @@ func TestAPowerCutLosesNothing(t *testing.T) {
 func TestThePowerCutTestSeesLossWhenNothingIsSynced(t *testing.T) {
 	slow.Test(t, loopDisk...)
 	t.Parallel()
-	_, c, lost := powerCut(t, unsynced)
-	if len(lost) == 0 {
-		t.Errorf("%d orders answered without syncing and none is lost: the test cannot see loss", len(c.acked))
+
+	// The kernel may have written everything back by itself just before a cut.
+	for range 5 {
+		_, c, lost := powerCut(t, unsynced)
+		t.Logf("%d of %d orders lost", len(lost), len(c.acked))
+		if len(lost) > 0 {
+			return
+		}
 	}
-	t.Logf("%d of %d orders lost, as it should be", len(lost), len(c.acked))
+
+	t.Error("no order was lost without syncing: the test cannot see loss")
 }
 
 // powerCut runs program on a disk of its own, cuts the power under load, starts the
