@@ -16,7 +16,7 @@ import (
 // how the Device ends them, and whether the printer has closed.
 type tap struct {
 	transport.Dialer
-	before func(b []byte) error                   // its error is that of the write, of which nothing is taken then
+	before func(b []byte) error                   // its error is returned by the write, of which nothing is taken then
 	after  func(c transport.Conn, written string) // of one write
 
 	ends time.Duration // after which each connection ends by itself; 0: never

@@ -85,7 +85,7 @@ func (c *cli) showFields(all admin.Fields) error {
 
 	ordered := func(v admin.VenueFields) bool { return v.Requests > 0 }
 	if !slices.ContainsFunc(all.Venues, ordered) {
-		return write(c.out, "No order has come yet.\n")
+		return write(c.out, "The fields of no order are known yet; a crash forgets those of its last minute.\n")
 	}
 	return c.showMapping(all)
 }

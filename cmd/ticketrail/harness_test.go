@@ -174,7 +174,7 @@ type daemonProcess struct {
 	conf     string
 	program  string   // name on PATH
 	command  string   // of the program
-	env      []string // besides that of this process, also of the commands
+	env      []string // added to the environment of this process, also for commands
 	stdout   *os.File
 	terminal *os.File // in which it runs; nil: none
 	kept     *os.File // the listener that is kept; nil before the first start

@@ -137,9 +137,13 @@ func (c *cli) askSetup(ctx context.Context, q *questions, s *doctor.Setup) error
 			}
 		}))
 
-	q.ask("timezone", "Its time zone, as Australia/Melbourne", boxZone(), take(func(a string) {
-		s.Timezone = cmp.Or(a, "?") // without one, tickets would show UTC
-	}))
+	q.ask("timezone", "Its time zone, as Australia/Melbourne", boxZone(), func(a string) error {
+		if a == "" {
+			return errors.New("a time zone is required: without one, tickets would show UTC; for example Europe/Berlin")
+		}
+		s.Timezone = a
+		return s.Problems(c.config)
+	})
 	q.ask("hours", "Opening hours, as mon-fri 11:30-14:30; fri,sat 18:00-02:00; - if nobody shall be told of "+
 		"silence in them", "-", take(func(a string) {
 		s.Hours = nil

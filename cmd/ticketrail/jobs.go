@@ -43,14 +43,14 @@ func (c *cli) jobsReprint() *cobra.Command {
 ticket is held or failed, the copy replaces it: the original is cancelled.
 
 If the order was changed since, so that a ticket headed CHANGED has replaced
-this one, the copy is that of the latest replacement: a reprint never orders
+this one, the latest replacement is copied: a reprint never orders
 what was cancelled. Any other ticket prints as it was. If another request has
 voided something of the same check since, the head of the copy says so: "VOID at
 19:40: job 13". Look at that job.`,
 	}
 
 	cmd.ValidArgsFunction = c.complete(jobIDs)
-	c.stationFlag(cmd, &o.Station, "station", "`station` that prints the copy (default: that of the ticket)")
+	c.stationFlag(cmd, &o.Station, "station", "`station` that prints the copy (default: the ticket's station)")
 	reasonFlag(cmd, &o.Reason)
 	return c.forEachID(cmd, func(ctx context.Context, d *admin.Client, id uint64) (string, error) {
 		done, err := d.Reprint(ctx, id, o)

@@ -15,7 +15,7 @@ import (
 	"ticketrail/deploy/slow"
 )
 
-// mostFiles is how many files an order may enter on its way from HTTP to paper, beside those of an idle daemon.
+// mostFiles is how many files an order may enter on its way from HTTP to paper, beside the files of an idle daemon.
 const mostFiles = 50
 
 func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"ticketrail/printer/kds/board"
@@ -111,5 +110,5 @@ func (v timesView) Parts() (parts [][]board.ReportRow) {
 		}
 		parts[len(parts)-1] = append(parts[len(parts)-1], row)
 	}
-	return slices.Clip(parts)
+	return parts
 }

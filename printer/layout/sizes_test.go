@@ -83,7 +83,7 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		{order(bread, ticket.Line{Depth: 1, Name: "[NO] Peppercorn"}), Options{Columns: 32},
 			map[Size]string{{1, 2}: "[NO] Peppercorn"}},
 
-		// Details and notes have the size of modifiers, alarms that of names.
+		// Details and notes have the size of modifiers, alarms the size of names.
 		{detailed, Options{Columns: 48, ModifierSize: Size{1, 2}},
 			map[Size]string{{1, 2}: "hot|Bread|Course Mains|dark"}},
 		{detailed, Options{Columns: 48, ModifierSize: Size{2, 1}},

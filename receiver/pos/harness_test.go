@@ -119,7 +119,7 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// envelope is that of a list with these records, which are JSON.
+// envelope wraps a list of these records, which are JSON.
 func envelope(count int, records ...string) string {
 	return fmt.Sprintf(`{"records":[%s],"length":%d,"status":"SUCCESS","count":%d}`, strings.Join(records, ","),
 		len(records), count)
@@ -201,7 +201,7 @@ func venue(t testing.TB, h http.Handler, o Options) *Account {
 	return v
 }
 
-// names are those of the venue's employees, as far as they come.
+// names are the names of the venue's employees, as far as they come.
 func names(t testing.TB, v *Account) (got []string, err error) {
 	for e, err := range v.Employees(t.Context()) {
 		if err != nil {

@@ -193,7 +193,7 @@ func (d testDisplays) Revoke(_ context.Context, id string) (Pairing, error) {
 	return Pairing{ID: id}, nil
 }
 
-// socketPath is a short path: that of a unix socket is limited to 107 bytes.
+// socketPath is a short path: the path of a unix socket has at most 107 bytes.
 func socketPath(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ta")

@@ -237,7 +237,7 @@ func (p *page) press(verb board.Verb, number string) {
 		}
 	}
 	p.mu.Unlock()
-	c.ID += fmt.Sprint("-", c.Version) // another press than that of an earlier ticket of the order
+	c.ID += fmt.Sprint("-", c.Version) // another press than for an earlier ticket of the order
 	var r board.Result
 	p.post("do", struct {
 		Page string `json:"page"`

@@ -177,7 +177,7 @@ func (k *fetchingBox) wantPrinted() {
 	}
 }
 
-// wantStatus waits until the status says that of the relay.
+// wantStatus waits until the status says this about the relay.
 func (k *fetchingBox) wantStatus(level finding.Level, text string) {
 	k.Helper()
 	k.eventually(fmt.Sprintf("the status says %s %s", level, text), func() bool {

@@ -123,7 +123,7 @@ fallback: grill
 			found := k.diagnose()
 			var bad []string
 			for _, f := range found {
-				// The clock is that of the machine that runs the test, and the folder of fonts is empty.
+				// The clock belongs to the machine that runs the test, and the folder of fonts is empty.
 				if f.Level == finding.OK || f.Subject == "clock" || strings.HasPrefix(f.Text, "fonts: ") {
 					continue
 				}

@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"ticketrail/cmd/internal/finding"
@@ -156,8 +157,11 @@ func syncFinding(folder string) []finding.Finding {
 			err = file.Sync()
 		}
 		if err != nil {
-			return []finding.Finding{fail("disk writes", fmt.Sprintf("a write to %s fails: %v", folder, err),
-				"see dmesg: the disk may fail")}
+			advice := "see dmesg: the disk may fail"
+			if errors.Is(err, syscall.ENOSPC) {
+				advice = "delete something on the disk that df " + folder + " shows"
+			}
+			return []finding.Finding{fail("disk writes", fmt.Sprintf("a write to %s fails: %v", folder, err), advice)}
 		}
 		took = append(took, time.Since(start))
 	}

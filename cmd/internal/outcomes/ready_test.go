@@ -69,18 +69,26 @@ func TestNoCrashLosesAnOrderThatIsReadyOrTellsItTwice(t *testing.T) {
 	})
 }
 
+// openPass opens the pass of r and tells its outcomes, until the returned function is called.
+func openPass(t *testing.T, q *queue.Queue, r *receiver, log *strings.Builder) (end func()) {
+	var err error
+	boards := []*board.Board{r.hot}
+	r.pass, err = board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"), Boards: boards})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, stop := tell(t, q, r, log)
+	return func() {
+		stop()
+		r.pass.Close()
+	}
+}
+
 func TestAPassTellsWhatIsReadyThereAndNothingOfWhatIsSentOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue.Queue, _ *Teller, r *receiver, log *strings.Builder) {
 		r.stop()
-		var err error
-		boards := []*board.Board{r.hot}
-		r.pass, err = board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"), Boards: boards})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.pass.Close()
-		_, stop := tell(t, q, r, log)
-		defer stop()
+		defer openPass(t, q, r, log)()
 
 		for _, do := range []board.Verb{board.Bump, board.Recall, board.Bump} {
 			if do == board.Bump {
@@ -135,21 +143,13 @@ func TestAnOrderWhosePartsArePartlyUnknownAfterAStartIsNotToldToBeNotReady(t *te
 func TestAChangedTicketMakesAnOrderThatWasReadyNotReady(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *queue.Queue, _ *Teller, r *receiver, log *strings.Builder) {
 		r.stop()
-		var err error
-		boards := []*board.Board{r.hot}
-		r.pass, err = board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"), Boards: boards})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.pass.Close()
-		_, stop := tell(t, q, r, log)
-		defer stop()
+		defer openPass(t, q, r, log)()
 
 		r.show(t, 1, "Fish") // the only ticket
 		r.press(t, board.Bump)
 		after(5 * time.Second)
 		r.want(t, "ready 1")
-		err = r.hot.Add(t.Context(), ticket.Delivery{Job: 3, Ticket: ticket.Ticket{
+		err := r.hot.Add(t.Context(), ticket.Delivery{Job: 3, Ticket: ticket.Ticket{
 			Venue: "v", Request: "r1", Check: "c", Number: "7", Received: time.Now(),
 			Changed: &ticket.Change{Order: "#7"}, Lines: []ticket.Line{{Quantity: "2", Name: "Fish"}},
 		}})

@@ -16,7 +16,7 @@ import (
 	"ticketrail/queue/dispatch"
 )
 
-// openSet is a Set whose active stations are those of conf, with a real file and a running dispatcher.
+// openSet is a Set with the stations of conf, with a real file and a running dispatcher.
 func openSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
 	t.Helper()
 	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "t.db"), NoSync: true})

@@ -25,7 +25,7 @@ import (
 )
 
 // TestAPrinterThatDHCPMovedGetsItsTickets runs in a process with a network of its own, because the neighbour table
-// is that of a process.
+// belongs to a process.
 func TestAPrinterThatDHCPMovedGetsItsTickets(t *testing.T) {
 	const inside = "TICKETRAIL_TEST_NETWORK"
 	if os.Getenv(inside) != "" {
@@ -34,7 +34,7 @@ func TestAPrinterThatDHCPMovedGetsItsTickets(t *testing.T) {
 	}
 	slow.Test(t, "root", "unshare", "ip")
 	unshare := []string{"--net", "--mount", "sh", "-c"}
-	cmd := exec.Command("unshare", append(unshare, // the names of the interfaces are those of the mounted sysfs
+	cmd := exec.Command("unshare", append(unshare, // sysfs, as mounted, names the interfaces
 		`mount -t sysfs sysfs /sys && exec "$0" "$@"`, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")...)
 	cmd.Env = append(os.Environ(), inside+"=1")
 	out, err := cmd.CombinedOutput()
@@ -158,7 +158,7 @@ func newHost(t *testing.T, name, mac string) *lanHost {
 	var start func()
 	start = func() {
 		runtime.LockOSThread()            // not unlocked later: the thread and its namespace end with the goroutine
-		if unix.Gettid() == os.Getpid() { // /proc/net is that of this thread, so it stays in the box
+		if unix.Gettid() == os.Getpid() { // /proc/net belongs to this thread, so it stays in the box
 			ended.Go(start)
 			<-h.left
 			runtime.UnlockOSThread()

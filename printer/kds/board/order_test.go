@@ -408,7 +408,7 @@ func TestATicketIsAnAddOnOnlyIfItIsTheFirstOfALaterRequest(t *testing.T) {
 	}
 }
 
-// changed18 is a ticket that replaces that of job old, one minute later.
+// changed18 is a ticket that replaces the ticket of job old, one minute later.
 func changed18(old, job uint64, lines ...string) ticket.Delivery {
 	was, d := of18(old), of18(job, lines...)
 	d.Ticket.Request, d.Ticket.Record = was.Ticket.Request, was.Ticket.Record

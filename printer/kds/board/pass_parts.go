@@ -90,7 +90,6 @@ func (x *Pass) ask() {
 			jobs[key] = slices.Clone(p.jobs)
 		}
 	}
-
 	x.write.Unlock()
 
 	lists := map[string][]Sibling{}
@@ -141,7 +140,6 @@ func (x *Pass) addParts(g *group, o *Order) {
 		}
 	}
 
-	ready, wanted := !o.unknown, false
 	for _, m := range g.members {
 		if m.state == Replaced && m.departure == 0 { // it was not sent out
 			o.replaced = append(o.replaced, m.rec.Job)
@@ -158,6 +156,7 @@ func (x *Pass) addParts(g *group, o *Order) {
 		}
 	}
 
+	ready, wanted := !o.unknown, false
 	for i := range o.Parts {
 		part := &o.Parts[i]
 		part.judge()
