@@ -165,10 +165,14 @@ func (r *harness) print(name string) outcome {
 	return r.printWith(r.t.Context(), r.p, orderOf(name), nil)
 }
 
-// want prints an order of one item and checks its outcome.
+// want prints an order of one item and checks its outcome. A ticket is confirmed before it is cut: want returns
+// when the printer has taken the cut too, so that a fault that a test makes next is one of the next ticket.
 func (r *harness) want(name, kind string) outcome {
 	r.t.Helper()
 	o := r.print(name)
+	if r.v != nil {
+		synctest.Wait()
+	}
 	if o.kind() != kind {
 		r.t.Errorf("%s: %s (%v), want %s", name, o.kind(), o.err, kind)
 	}
