@@ -161,9 +161,15 @@ func appendFlags(b []byte, flags ...bool) []byte {
 // an equal one also if the configuration has changed since, so that its tickets would be others. The body need not be
 // JSON.
 func BodyDigest(body []byte) Digest {
-	left := without(string(body), func(depth int, key, value string) bool {
-		measured := depth == 1 && (key == "duration" || key == "serverClientDrift")
-		return measured || (key == "updatedAt" || depth == 1 && !wantedKey.MatchString(key)) && isTime(key, value)
+	left := without(string(body), func(depth int, key, rest string) bool {
+		switch {
+		case key == "updatedAt":
+			return isTime(key, scalar(rest))
+		case depth == 1:
+			return key == "duration" || key == "serverClientDrift" ||
+				isTime(key, scalar(rest)) && !wantedKey.MatchString(key)
+		}
+		return false
 	})
 	sum := sha256.Sum256([]byte(left))
 	return Digest(sum[:16])
@@ -177,7 +183,8 @@ var wantedKey = regexp.MustCompile(
 // rawSaid is the text of JSON on a ticket without the members that may differ in a retry: in addition to the members
 // that are no part of a body's digest, times, and the ids that things have of their own. No cook knows a dish by these.
 func rawSaid(raw string) string {
-	return without(raw, func(_ int, key, value string) bool {
+	return without(raw, func(_ int, key, rest string) bool {
+		value := scalar(rest)
 		return isTime(key, value) || key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
 			strings.Count(value, "-") == 4
 	})
@@ -197,9 +204,8 @@ func isSpoken(key string) bool {
 var spokenWords = []string{"allerg", "diet", "intoleran", "anaphyl", "note", "comment", "instruct", "remark",
 	"void", "cancel", "delete", "refund", "reject", "returned"}
 
-// without returns JSON without metadata and the members that leftOut says. It is given the value if that is a text or a
-// number.
-func without(json string, leftOut func(depth int, key, value string) bool) string {
+// without returns JSON without metadata and the members that leftOut says. rest begins with the value of the member.
+func without(json string, leftOut func(depth int, key, rest string) bool) string {
 	var out strings.Builder
 	out.Grow(len(json))
 	depth, from := 0, 0 // the bytes before from are in out, or left out
@@ -212,10 +218,9 @@ func without(json string, leftOut func(depth int, key, value string) bool) strin
 			depth--
 		case '"':
 			end := stringEnd(json, i)
-			key, rest := strings.Trim(json[i:end], `"`), strings.TrimLeft(json[end:], " \t\r\n")
-			if value, isKey := strings.CutPrefix(rest, ":"); isKey {
-				begin := len(json) - len(strings.TrimLeft(value, " \t\r\n"))
-				if IsMetadata(key) || leftOut(depth, key, scalar(json, begin)) {
+			if colon := skipBlanks(json, end); colon < len(json) && json[colon] == ':' {
+				key, begin := json[i+1:end-1], skipBlanks(json, colon+1)
+				if IsMetadata(key) || leftOut(depth, key, json[begin:]) {
 					out.WriteString(json[from:i])
 					end = valueEnd(json, begin)
 					from = end
@@ -231,16 +236,24 @@ func without(json string, leftOut func(depth int, key, value string) bool) strin
 	return out.String()
 }
 
-// scalar is the text or the number that begins at i; of anything else, "".
-func scalar(json string, i int) string {
-	if i == len(json) || json[i] == '{' || json[i] == '[' {
+// scalar is the text or the number with which rest begins; of anything else, "".
+func scalar(rest string) string {
+	if rest == "" || rest[0] == '{' || rest[0] == '[' {
 		return ""
 	}
-	return strings.Trim(json[i:valueEnd(json, i)], " \t\r\n\"")
+	return strings.Trim(rest[:valueEnd(rest, 0)], " \t\r\n\"")
+}
+
+// skipBlanks is the index of the first byte from i on that is not blank.
+func skipBlanks(json string, i int) int {
+	for i < len(json) && (json[i] == ' ' || json[i] == '\t' || json[i] == '\r' || json[i] == '\n') {
+		i++
+	}
+	return i
 }
 
 func isTime(key, value string) bool {
-	return new(time.Time).UnmarshalText([]byte(value)) == nil || IsUnixTime(key, value)
+	return len(value) >= 10 && (new(time.Time).UnmarshalText([]byte(value)) == nil || IsUnixTime(key, value))
 }
 
 // IsUnixTime says whether a number under a key is a time since 1970: in seconds, of the years 2001 to 2065, or in
