@@ -241,8 +241,8 @@ func (c *composer) footer(d *ticket.Delivery) {
 func (c *composer) alsoAt(t *ticket.Ticket) {
 	var stations []string
 
-	for _, part := range t.AlsoAt {
-		stations = append(stations, c.text(part.Station))
+	for _, station := range t.AlsoAt {
+		stations = append(stations, c.text(station))
 	}
 	if len(stations) > 0 && !c.NoAlsoAt && c.slip == "" {
 		c.flow(paragraph{text: "ALSO AT: " + strings.Join(stations, ", "), style: Style{Bold: true, Height: 2}})

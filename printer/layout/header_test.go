@@ -53,7 +53,7 @@ func TestFieldsShareALineOnlyWithTwoColumnsBetweenThem(t *testing.T) {
 
 func TestTheOtherStationsOfTheOrderAreNamedAtTheFoot(t *testing.T) {
 	d := everyday()
-	d.Ticket.AlsoAt = []ticket.Part{{Station: "grill"}, {Station: "pastry\x1b"}}
+	d.Ticket.AlsoAt = []string{"grill", "pastry\x1b"}
 	for _, o := range []Options{{Columns: 42}, {Columns: 42, Footer: []string{"{course}"}}} {
 		lines := ComposeWith(d, o)
 		if got, want := firstWith(lines, "ALSO"), "ALSO AT: grill, pastry\ufffd\n"; got != want {

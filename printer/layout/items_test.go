@@ -108,7 +108,7 @@ func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
 		ticket.Line{Depth: 1, Quantity: "1", Name: "Oat"},
 		ticket.Line{Quantity: "1", Name: "Tea", Course: "Hot", Void: true}, ticket.Line{Quantity: "1", Name: "Cola"})
 	d.Doubt, d.Ticket.Number, d.Ticket.Customer, d.Ticket.Notes = true, "18", "Priya", []string{"nuts!"}
-	d.Ticket.AlsoAt = []ticket.Part{{Station: "bar"}}
+	d.Ticket.AlsoAt = []string{"bar"}
 	for cut, want := range map[string]string{
 		"none": "POSSIBLE DUPLICATE|replaces the piece above|#18 Priya|! nuts!|Hot|2x Latte|Oat|VOID 1x Tea|-|" +
 			"1x Cola|ALSO AT: bar|",

@@ -61,7 +61,7 @@ type Ticket struct {
 
 	Lines []Line `json:"lines,omitempty"`
 	// AlsoAt is the other stations that got lines of the same order, by their names.
-	AlsoAt []Part `json:"also_at,omitempty"`
+	AlsoAt []string `json:"also_at,omitempty"`
 	// Changed says that the ticket replaces earlier ones; nil: it replaces none.
 	Changed *Change `json:"changed,omitempty"`
 	// Banners say at its head why this ticket is not like others. See [Ticket.Heads].
@@ -209,11 +209,6 @@ func (t *Ticket) NameMore(job uint64) {
 		l := &t.Lines[i]
 		name(&l.Notes, &l.Unread, &l.More)
 	}
-}
-
-// A Part is a station's part of an order.
-type Part struct {
-	Station string `json:"station"`
 }
 
 // A Line is one item or one modifier.

@@ -16,7 +16,7 @@ func TestATicketSurvivesStorage(t *testing.T) {
 		Venue: "v", Device: "d", Request: "r", Number: "18", Table: "B10", Notes: []string{"now"},
 		Received: time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC), Zone: "Australia/Melbourne",
 		Lines:  []Line{{Quantity: "1", Name: "Crème brûlée", Notes: []string{"\x1b@"}, Void: true}},
-		AlsoAt: []Part{{"bar"}},
+		AlsoAt: []string{"bar"},
 	}
 	b, err := Marshal(in)
 	if err != nil {

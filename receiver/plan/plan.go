@@ -154,21 +154,19 @@ func (p *Plan) SplitTraced(
 	return p.split(req, v, device, received, names, &tracer{})
 }
 
-// noteParts sets AlsoAt of every ticket that has lines: at which other stations its order has lines
-// too.
-func (p *Plan) noteParts(drafts []ticket.Draft) {
-	orders := map[string][]ticket.Part{}
+// nameStations sets AlsoAt of every ticket that has lines: the other stations at which its order has lines.
+func (p *Plan) nameStations(drafts []ticket.Draft) {
+	stations := map[string][]string{} // by order
 	for i := range drafts {
 		draft, order := &drafts[i], drafts[i].Ticket.OrderInRequest()
-		part := ticket.Part{Station: draft.Station}
 		cooks := len(draft.Ticket.Lines) > 0 && !slices.Contains(p.logs, draft.Station)
-		if cooks && !slices.Contains(orders[order], part) {
-			orders[order] = append(orders[order], part)
+		if cooks && !slices.Contains(stations[order], draft.Station) {
+			stations[order] = append(stations[order], draft.Station)
 		}
 	}
 
-	for _, parts := range orders {
-		slices.SortFunc(parts, func(a, b ticket.Part) int { return strings.Compare(a.Station, b.Station) })
+	for _, names := range stations {
+		slices.Sort(names)
 	}
 
 	for i := range drafts {
@@ -176,9 +174,9 @@ func (p *Plan) noteParts(drafts []ticket.Draft) {
 		if len(draft.Ticket.Lines) == 0 {
 			continue
 		}
-		for _, part := range orders[draft.Ticket.OrderInRequest()] {
-			if part.Station != draft.Station {
-				draft.Ticket.AlsoAt = append(draft.Ticket.AlsoAt, part)
+		for _, station := range stations[draft.Ticket.OrderInRequest()] {
+			if station != draft.Station {
+				draft.Ticket.AlsoAt = append(draft.Ticket.AlsoAt, station)
 			}
 		}
 	}

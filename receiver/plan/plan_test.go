@@ -138,11 +138,7 @@ func TestATicketNamesTheOtherStationsOfItsOrder(t *testing.T) {
 				if d.Station == "log" {
 					continue
 				}
-				s := d.Station + ":"
-				for _, p := range d.Ticket.AlsoAt {
-					s += " " + p.Station
-				}
-				got = append(got, s)
+				got = append(got, strings.TrimSpace(d.Station+": "+strings.Join(d.Ticket.AlsoAt, " ")))
 			}
 			if s := strings.Join(got, " | "); s != c.want {
 				t.Errorf("got  %s\nwant %s", s, c.want)

@@ -86,7 +86,7 @@ func (p *Plan) split(
 	}
 
 	splitter.splitRecords(req)
-	p.noteParts(splitter.res.Request.Drafts)
+	p.nameStations(splitter.res.Request.Drafts)
 	if trace != nil {
 		trace.missing(p.routes, v, req)
 		splitter.res.Trace = trace.text.String()

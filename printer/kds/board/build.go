@@ -94,8 +94,8 @@ func (b *builder) describe(o *Order, m *member) {
 		o.Requests = append(o.Requests, text)
 	}
 
-	for _, p := range t.AlsoAt {
-		if text := layout.OneLine(p.Station); text != m.rec.Station && !slices.Contains(o.AlsoAt, text) {
+	for _, station := range t.AlsoAt {
+		if text := layout.OneLine(station); text != m.rec.Station && !slices.Contains(o.AlsoAt, text) {
 			o.AlsoAt = append(o.AlsoAt, text)
 		}
 	}
