@@ -74,7 +74,11 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 // waitPrinted waits until a printer that gives no answer has printed its bytes. Bytes that wait in its
 // buffer would be lost in a power cut, although it counts as sent: this bounds it to about one ticket.
 func (d *Device) waitPrinted(ctx context.Context) error {
-	timer := time.NewTimer(time.Until(d.printedAt))
+	wait := time.Until(d.printedAt)
+	if wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 
 	select {

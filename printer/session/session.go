@@ -217,7 +217,7 @@ func (s *Session) Blocked() bool { return s.Condition().Any(escpos.Blocking) }
 func (s *Session) waitFor(ctx context.Context, within time.Duration, ok func() bool) error {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
-	late := false
+	late := within <= 0
 
 	for {
 		s.mu.Lock()
