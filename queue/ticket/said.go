@@ -1,12 +1,14 @@
 package ticket
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -161,7 +163,10 @@ func appendFlags(b []byte, flags ...bool) []byte {
 // an equal one also if the configuration has changed since, so that its tickets would be others. The body need not be
 // JSON.
 func BodyDigest(body []byte) Digest {
-	left := without(string(body), func(depth int, key, rest string) bool {
+	hash := sha256.New()
+	hashed := bufio.NewWriterSize(hash, 1<<10) // an io.StringWriter that copies nothing else
+
+	writeWithout(hashed, string(body), func(depth int, key, rest string) bool {
 		switch {
 		case key == "updatedAt":
 			return isTime(key, scalar(rest))
@@ -171,8 +176,9 @@ func BodyDigest(body []byte) Digest {
 		}
 		return false
 	})
-	sum := sha256.Sum256([]byte(left))
-	return Digest(sum[:16])
+
+	_ = hashed.Flush() // a hash never fails
+	return Digest(hash.Sum(nil)[:16])
 }
 
 // wantedKey matches keys of a time for which a meal is wanted. It is narrower than the rule for printing: a requestedAt
@@ -183,11 +189,13 @@ var wantedKey = regexp.MustCompile(
 // rawSaid is the text of JSON on a ticket without the members that may differ in a retry: in addition to the members
 // that are no part of a body's digest, times, and the ids that things have of their own. No cook knows a dish by these.
 func rawSaid(raw string) string {
-	return without(raw, func(_ int, key, rest string) bool {
+	var said strings.Builder
+	writeWithout(&said, raw, func(_ int, key, rest string) bool {
 		value := scalar(rest)
 		return isTime(key, value) || key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
 			strings.Count(value, "-") == 4
 	})
+	return said.String()
 }
 
 // IsMetadata says that a key is about the transport or the service's database, not about the order. It does not print,
@@ -204,11 +212,9 @@ func isSpoken(key string) bool {
 var spokenWords = []string{"allerg", "diet", "intoleran", "anaphyl", "note", "comment", "instruct", "remark",
 	"void", "cancel", "delete", "refund", "reject", "returned"}
 
-// without returns JSON without metadata and the members that leftOut says. rest begins with the value of the member.
-func without(json string, leftOut func(depth int, key, rest string) bool) string {
-	var out strings.Builder
-	out.Grow(len(json))
-	depth, from := 0, 0 // the bytes before from are in out, or left out
+// writeWithout writes JSON without metadata and the members that leftOut says. rest begins with the member's value.
+func writeWithout(w io.StringWriter, json string, leftOut func(depth int, key, rest string) bool) {
+	depth, from := 0, 0 // the bytes before from are written, or left out
 
 	for i := 0; i < len(json); {
 		switch json[i] {
@@ -221,7 +227,7 @@ func without(json string, leftOut func(depth int, key, rest string) bool) string
 			if colon := skipBlanks(json, end); colon < len(json) && json[colon] == ':' {
 				key, begin := json[i+1:end-1], skipBlanks(json, colon+1)
 				if IsMetadata(key) || leftOut(depth, key, json[begin:]) {
-					out.WriteString(json[from:i])
+					_, _ = w.WriteString(json[from:i])
 					end = valueEnd(json, begin)
 					from = end
 				}
@@ -232,8 +238,7 @@ func without(json string, leftOut func(depth int, key, rest string) bool) string
 		i++
 	}
 
-	out.WriteString(json[from:])
-	return out.String()
+	_, _ = w.WriteString(json[from:])
 }
 
 // scalar is the text or the number with which rest begins; of anything else, "".
