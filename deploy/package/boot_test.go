@@ -49,7 +49,7 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 	b.says("runuser -u alice -- ticketrail printers hold grill --reason 'a test'", "grill")
 	b.do("runuser -u alice -- ticketrail printers resume grill")
 	b.logs("", "alice")
-	b.fails("runuser -u bob -- ticketrail jobs list", "only group ticketrail-admin has access")
+	b.fails("runuser -u bob -- ticketrail jobs list", "usermod -aG ticketrail-admin")
 	for _, file := range []string{"secrets/webhook", "ticketrail.yaml"} {
 		b.fails("runuser -u alice -- cat /etc/ticketrail/"+file, "Permission denied")
 		b.do("runuser -u ticketrail -- cat /etc/ticketrail/" + file)

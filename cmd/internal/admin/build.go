@@ -1,9 +1,9 @@
 package admin
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strings"
 )
 
 // A Build identifies the running program. The command line and the metric ticketrail_build_info
@@ -11,8 +11,6 @@ import (
 type Build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	Date    string `json:"date,omitempty"` // of the commit
-	Dirty   bool   `json:"dirty,omitempty"`
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
@@ -31,31 +29,14 @@ func ThisBuild() Build {
 	}
 
 	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
+		if s.Key == "vcs.revision" {
 			build.Commit = s.Value
-		case "vcs.time":
-			build.Date = s.Value
-		case "vcs.modified":
-			build.Dirty = s.Value == "true"
 		}
 	}
-
 	return build
 }
 
-// String is the build on one line. A version that was made from a commit has the commit in its name
-// already, so it is not repeated.
+// String is the build on one line. The version of a build that is no release names its commit.
 func (b Build) String() string {
-	var s strings.Builder
-	s.WriteString("ticketrail " + b.Version)
-	if b.Commit != "" && !strings.Contains(b.Version, b.Commit[:min(12, len(b.Commit))]) {
-		s.WriteString(" " + b.Commit[:min(12, len(b.Commit))])
-	}
-	if b.Dirty && !strings.Contains(b.Version, "+dirty") {
-		s.WriteString(" (with local changes)")
-	}
-
-	s.WriteString(" " + b.Go + " " + b.OS + "/" + b.Arch)
-	return s.String()
+	return fmt.Sprintf("ticketrail %s %s %s/%s", b.Version, b.Go, b.OS, b.Arch)
 }

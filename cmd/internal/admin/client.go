@@ -11,9 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"os/user"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -69,17 +66,11 @@ func (e *NotRunning) Is(target error) bool { return target == ErrUnreachable }
 
 // PermissionDenied is the error of a request to a socket that this user may not open. The daemon
 // may be running well: it says nothing about the kitchen.
-type PermissionDenied struct {
-	Socket string
-	Group  string // that may open it; empty if unknown
-}
+type PermissionDenied struct{ Socket string }
 
 func (e *PermissionDenied) Error() string {
-	if e.Group == "" || e.Group == "root" { // never advise to join group root
-		return fmt.Sprintf("permission denied at %s: use sudo", e.Socket)
-	}
-	return fmt.Sprintf("permission denied at %s: only group %s has access; "+
-		"use sudo, or add yourself with usermod -aG %s and log in again", e.Socket, e.Group, e.Group)
+	return fmt.Sprintf("permission denied at %s: use sudo, or, on a box with the package, add yourself with "+
+		"usermod -aG ticketrail-admin and log in again", e.Socket)
 }
 
 func (e *PermissionDenied) Is(target error) bool { return target == ErrUnreachable }
@@ -93,7 +84,7 @@ func dialError(socket string, err error) error {
 	case refused(err):
 		return &NotRunning{Socket: socket}
 	case errors.Is(err, fs.ErrPermission):
-		return &PermissionDenied{Socket: socket, Group: group(socket)}
+		return &PermissionDenied{Socket: socket}
 	}
 
 	// The system's own word for it, such as "connection timed out", without "dial unix".
@@ -102,26 +93,6 @@ func dialError(socket string, err error) error {
 	}
 	return unreachable{fmt.Errorf("ticketrail cannot be asked at %s: %w: "+
 		"name its socket with --socket, or restart it with systemctl restart ticketrail", socket, err)}
-}
-
-// group is the group of the socket, or of its folder if the socket itself is not visible. The
-// answer is worth a look-up only in an error, because it may ask a directory server.
-func group(socket string) string {
-	for _, p := range []string{socket, filepath.Dir(socket)} {
-		info, err := os.Stat(p)
-		if err != nil {
-			continue
-		}
-
-		// A group without a name is shown by its number.
-		gid := strconv.FormatUint(uint64(info.Sys().(*syscall.Stat_t).Gid), 10)
-		if g, err := user.LookupGroupId(gid); err == nil {
-			return g.Name
-		}
-		return gid
-	}
-
-	return ""
 }
 
 // Jobs lists jobs, newest first.

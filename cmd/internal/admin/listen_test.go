@@ -83,24 +83,6 @@ func TestAFileThatIsNotASocketIsNotTouched(t *testing.T) {
 	}
 }
 
-func TestCloseDoesNotRemoveTheSocketOfAnotherDaemon(t *testing.T) {
-	path := socketPath(t)
-	first, err := Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	os.Remove(path) // an operator deletes it
-	second, err := Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer second.Close()
-	first.Close()
-	if _, err := os.Lstat(path); err != nil {
-		t.Errorf("the second daemon's socket is gone: %v", err)
-	}
-}
-
 func TestTheErrorOfAMissingFolderNamesIt(t *testing.T) {
 	if _, err := Listen(socketPath(t) + "/no/where.sock"); err == nil ||
 		!strings.Contains(err.Error(), "/no does not exist: create it") {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -207,6 +208,11 @@ func TestTheClientRefusesOtherServersAndVersions(t *testing.T) {
 	dying := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if err := dying.Cancel(t.Context(), 1, ""); err == nil || !strings.Contains(err.Error(), "unknown") {
 		t.Errorf("a daemon that dies over a change gives %v, want that its outcome is unknown", err)
+	}
+	// The test may run as root, which may open every socket, so the kernel's error is made here.
+	denied := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)}
+	if e, ok := errors.AsType[*PermissionDenied](dialError("/s", denied)); !ok || !errors.Is(e, ErrUnreachable) {
+		t.Errorf("a socket of another group gives %v", e)
 	}
 	_, err = NewClient(socketPath(t)).Stations(t.Context())
 	if e, ok := errors.AsType[*NotRunning](err); !ok || !strings.Contains(e.Error(), "systemctl start") {
