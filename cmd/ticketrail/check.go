@@ -22,9 +22,9 @@ write where the file says.
 
 With --online it also asks the printers, the third-party kitchen displays and,
 for each venue, the point-of-sale API (as "venues check" does); the exit code is
-1 if one of them does not answer or reports a problem. It never prints a ticket.
-It needs no running daemon, but only a running daemon knows whether a screen is
-open in a browser.`,
+1 if one of them does not answer or reports a problem. It never prints a ticket,
+and needs no running daemon. Whether a screen is open in a browser only "status"
+says.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			look := doctor.CheckInstalled

@@ -9,23 +9,14 @@ import (
 	"ticketrail/printer/kds"
 )
 
-// States of a screen, as [finding.Device] has them.
-const (
-	ScreenOpen  = "open"
-	ScreenDark  = "nobody_looking"
-	ScreenUnset = "never_opened" // and no browser was paired with it
-)
-
 // A Screen is a kitchen screen: a page that browsers show.
 type Screen struct {
 	Name    string     `json:"name"`
 	Title   string     `json:"title"`
 	Mode    string     `json:"mode"`              // prep or pass
 	Address string     `json:"address,omitempty"` // for a browser
-	State   string     `json:"state"`             // as [ScreenOpen]
 	Live    int        `json:"live"`              // open pages that answer
 	Since   *time.Time `json:"since,omitempty"`   // since when no page is open; null while one is
-	Ever    bool       `json:"ever"`              // a page was once open, or a browser was once paired
 	Open    int        `json:"open"`              // tickets on its board
 	// Unseen of the open ones are on a page of the board to which no cook has turned for a while.
 	Unseen int `json:"unseen,omitempty"`

@@ -29,7 +29,7 @@ var alerts = []struct {
 	{"TicketHeld", "station/.*/tickets_held", "1m", "critical", false, "Tickets wait for a decision"},
 	{"TicketFailed", "tickets/failed", "", "critical", false, "A ticket failed for good"},
 	{"StationHeld", "station/.*/on_hold", "30m", "warning", false, "A station is held for half an hour"},
-	{"ScreenDark", "station/.*/(nobody_looking|never_opened)", "5m", "critical", true, "Nobody sees a screen"},
+	{"ScreenDark", "station/.*/nobody_looking", "5m", "critical", true, "Nobody sees a screen"},
 	{"ConfigurationRefused", "config/(invalid|unreadable|secret_missing)", "5m", "critical", false,
 		"The next start would refuse the configuration"},
 	{"DiskLow", "disk/low", "10m", "warning", false, "The disk is nearly full"},

@@ -3,25 +3,22 @@ package station
 import (
 	"cmp"
 	"context"
-	"slices"
 	"sync"
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 )
 
-// CheckOnline asks every station of conf for its state. Nothing is printed or shown. It needs no
-// running daemon, except for the screens, whose pages are connected to it. The order of the findings
-// is the order of the kinds, whichever answers first. The running daemon uses the same words.
+// CheckOnline asks every station of conf for its state, but the screens: their pages are connected to the running
+// daemon, and `status` says how they are. Nothing is printed or shown. The findings are in the order of the
+// configuration, whichever station answers first. The running daemon uses the same words.
 func CheckOnline(ctx context.Context, conf *config.Config) (out []finding.Finding) {
-	answers := make([][]answer, len(kinds))
+	var printers, plains []answer
 	var asking sync.WaitGroup
-	for i, k := range kinds {
-		asking.Go(func() { answers[i] = k.checkOnline(ctx, conf) })
-	}
-
+	asking.Go(func() { printers = askPrinters(ctx, conf) })
+	asking.Go(func() { plains = askPlains(ctx, conf) })
 	asking.Wait()
-	for _, a := range slices.Concat(answers...) {
+	for _, a := range append(printers, plains...) {
 		found := a.Findings()
 		if a.doubt != "" {
 			found = append(found, finding.Finding{ID: "station/" + a.Name + "/not_known", Level: finding.Warn,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"reflect"
 	"slices"
@@ -27,16 +28,15 @@ import (
 // station's name. So a board outlives its screen: a restart, a reload or a removed section loses
 // none.
 type screens struct {
-	s             *Set
-	log           *slog.Logger
-	pairings      *kds.Pairings // which browsers may show which screen
-	metrics       *kds.Metrics
-	screenRecords *screenRecords
-	orders        checkIndex // for the passes
+	s        *Set
+	log      *slog.Logger
+	pairings *kds.Pairings // which browsers may show which screen
+	metrics  *kds.Metrics
+	orders   checkIndex // for the passes
 
 	mu           sync.Mutex              // guards the fields below
 	conf         *config.Config          // the latest; it is new before the Set's
-	boards       map[string]*board.Board // of every screen since the start, also of removed ones
+	boards       map[string]*board.Board // of every screen that was ever configured
 	passes       map[string]*screen      // by name; not in Built, because they have no queue
 	failedPasses map[string]error        // passes that could not be opened
 
@@ -61,21 +61,19 @@ func openScreens(s *Set) (kind, error) {
 	if shared.pairings, err = kds.OpenPairings(s.o.Queue.KV("pairings"), shared.log); err != nil {
 		return nil, err
 	}
-	if shared.screenRecords, err = openScreenRecords(s.o.Queue.KV("screens"), shared.log); err != nil {
-		return nil, err
-	}
 
 	// Also the boards of removed screens: the operator must be told of tickets left on them.
-	for _, name := range shared.screenRecords.stations() {
-		if _, err := shared.board(name); err != nil {
-			return nil, err
-		}
-	}
-
-	s.o.Registry.MustRegister(screenRecordCollector{shared})
+	var unread error
+	err = s.o.Queue.KV(screenNames).All(func(name string, _ []byte) bool {
+		_, unread = shared.board(name)
+		return unread == nil
+	})
 	s.screens = shared
-	return shared, nil
+	return shared, errors.Join(err, unread)
 }
+
+// screenNames is the KV store with the name of every screen that was ever configured.
+const screenNames = "screens"
 
 // board is the board of a screen. It is one value for as long as the daemon runs, because two would
 // overwrite each other's cards on disk. The KV store is named after the station, so a screen that
@@ -124,16 +122,28 @@ func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station {
 // passes show the boards of other screens, so those boards must exist first.
 func (d *screens) build(next, prev *Built) error {
 	for _, c := range next.conf.Screens {
+		if d.boards[c.Name] == nil {
+			d.remember(c.Name)
+		}
 		if _, err := d.board(c.Name); err != nil {
 			return fmt.Errorf("screen %s: %w", c.Name, err)
 		}
-		d.screenRecords.note(c.Name, time.Time{})
 		if !c.IsPass() {
 			d.add(next, prev, c)
 		}
 	}
 
 	return d.listen(next.conf)
+}
+
+// remember stores that there is such a screen. After a crash before that, or an error, the next start stores it. Until
+// then the tickets left on its board are not found if its section is removed.
+func (d *screens) remember(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
+	defer cancel()
+	if err := d.s.o.Queue.KV(screenNames).Put(ctx, name, []byte("{}")); err != nil {
+		d.log.Warn("cannot store that there is a screen", "station", name, "err", err)
+	}
 }
 
 // add builds a screen with tickets of its own, or keeps the one of prev. A changed backup also makes a
@@ -168,12 +178,8 @@ func (d *screens) options(c config.Screen) kds.ScreenOptions {
 		Name: c.Name, Title: c.Title, Board: cards,
 		HoldFor: c.HoldFor, WarnAfter: c.WarnAfter, LateAfter: c.LateAfter,
 		UnseenAfter: c.UnseenAfter, Repeat: c.Repeat,
-		OnLive: func() {
-			// A cook has just opened the page: the tickets that wait must not wait for the backoff
-			// too.
-			d.s.o.Dispatcher.Kick(c.Name)
-			d.screenRecords.note(c.Name, time.Now().UTC())
-		},
+		// A cook has just opened the page: the tickets that wait must not wait for the backoff too.
+		OnLive: func() { d.s.o.Dispatcher.Kick(c.Name) },
 		Logger: d.log, Metrics: d.metrics,
 	}
 }
@@ -327,11 +333,9 @@ func (d *screens) openPass(c config.Screen) (*screen, error) {
 	return &screen{owner: d, conf: c, pass: pass, Screen: kds.NewScreen(options)}, nil
 }
 
-// close waits for the records in progress, because the queue's file closes next, and closes the listener, also if no
-// server ever ran on it.
+// close closes the passes and the listener, also if no server ever ran on it.
 func (d *screens) close() {
 	d.swap(&Built{conf: &config.Config{}})
-	d.screenRecords.writing.Wait()
 	if d.listener != nil { // the error may be that its server has closed it already
 		_ = d.listener.Close()
 	}
@@ -343,13 +347,10 @@ func (d *screens) close() {
 func (d *screens) problems(active *Built) (out []finding.Finding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, name := range d.screenRecords.stations() {
-		left := d.boards[name]
+	for _, name := range slices.Sorted(maps.Keys(d.boards)) {
+		// A pass shows no board of its own; it has one if it was a screen.
 		_, shown := active.stations[name].(*screen)
-		if left == nil || shown { // also the board of a pass, from when it was a screen
-			continue
-		}
-		if open, _ := left.Count(); open > 0 {
+		if open, _ := d.boards[name].Count(); open > 0 && !shown {
 			out = append(out, finding.Finding{ID: "station/" + name + "/board_left", Level: finding.Fail,
 				Subject: "stations",
 				Text:    fmt.Sprintf("%s is no screen any more, and shows %s", name, ticket.Plural(open, "ticket")),
@@ -365,16 +366,4 @@ func (d *screens) problems(active *Built) (out []finding.Finding) {
 		}
 	}
 	return out
-}
-
-// AddState adds the state of the screen's pages to a listing.
-func (s *screen) AddState(l *finding.Station) {
-	state := s.owner.screenState(s)
-	l.Kind, l.Address, l.Pages = finding.KindScreen, state.Address, state.Live
-	l.Device = screenDevice(state)
-	if state.Live > 0 && l.Waiting != "" {
-		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
-		// its next ticket.
-		l.Known, l.Since, l.Waiting, l.Error, l.StandIn = false, nil, "", "", ""
-	}
 }

@@ -1,6 +1,7 @@
 package station
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
-	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 )
 
@@ -135,14 +135,7 @@ func (d *screens) screenState(s *screen) admin.Screen {
 	st := s.Status()
 	state := admin.Screen{
 		Name: s.conf.Name, Title: s.Options().Title, Mode: s.conf.Mode, Address: d.address(s.conf.Name),
-		State: admin.ScreenUnset, Live: st.Live, Ever: d.everSetUp(s.conf.Name), Open: st.Open,
-	}
-
-	switch {
-	case st.Live > 0:
-		state.State = admin.ScreenOpen
-	case state.Ever:
-		state.State = admin.ScreenDark
+		Live: st.Live, Open: st.Open, Backup: s.backup,
 	}
 
 	if s.pass != nil { // a pass shows orders of other boards; its own board is not shown
@@ -162,7 +155,6 @@ func (d *screens) screenState(s *screen) admin.Screen {
 		state.Oldest = new(st.Oldest)
 	}
 
-	state.Backup = s.backup
 	return state
 }
 
@@ -254,75 +246,32 @@ func screenError(err error) error {
 	return err
 }
 
-// screenAdvice is the advice about a screen without an open page; empty if it has one. A screen
-// that was never set up needs other advice than one that went dark: there is no cable to check yet.
-func screenAdvice(v admin.Screen) string {
-	open := "open " + v.Address + " in its browser"
-	if v.Address == "" {
-		open = "open its page"
+// AddState adds the state of the screen's pages to a listing.
+func (s *screen) AddState(l *finding.Station) {
+	state := s.owner.screenState(s)
+	l.Kind, l.Address, l.Pages = finding.KindScreen, state.Address, state.Live
+	l.Device = &finding.Device{State: "open", Fine: state.Live > 0, Conditions: []string{},
+		Ability: string(ticket.Shown)}
+	if state.Live == 0 {
+		l.Device.State, l.Device.Since, l.Device.Advice = nobodyLooking, s.Status().DarkSince, openAdvice(state.Address)
 	}
 
-	switch v.State {
-	case admin.ScreenOpen:
-		return ""
-	case admin.ScreenUnset:
-		if strings.Contains(v.Address, "://127.0.0.1:") {
-			return "set the screen up: " + open +
-				" on this box; for one on another machine first set display.listen to this box's address"
-		}
-		return "set the screen up: " + open + " (on another machine it shows a code for ticketrail screens pair)"
+	if state.Live > 0 && l.Waiting != "" {
+		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
+		// its next ticket.
+		l.Known, l.Since, l.Waiting, l.Error, l.StandIn = false, nil, "", "", ""
 	}
-
-	return "check whether the screen is on and its browser runs, or " + open
 }
 
-// askScreens asks the running daemon about its screens: their pages are connected to it. Without an
-// answer the result is a warning and not a failure: `check --online` is also run before the first
-// start.
-func askScreens(ctx context.Context, conf *config.Config) (out []answer) {
-	if len(conf.Screens) == 0 {
-		return out
-	}
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	all, err := admin.NewClient(conf.Admin.Socket).Screens(ctx)
-	current := map[string]admin.Screen{}
-	for _, s := range all.Screens {
-		current[s.Name] = s
-	}
+// nobodyLooking is the state of a screen without an open page. One page is enough: cooks then see its tickets.
+const nobodyLooking = "nobody_looking"
 
-	for _, c := range conf.Screens {
-		screen, loaded := current[c.Name]
-		one := answer{Station: finding.Station{Name: c.Name, Kind: finding.KindScreen, Address: screen.Address},
-			fine: fmt.Sprintf("pages open: %d", screen.Live)}
-		switch {
-		case err != nil:
-			one.doubt = "whether a page is open is unknown: " + layout.Clean(whyNotAsked(err))
-		case !loaded:
-			one.doubt, one.do = "the running daemon has not loaded it", "systemctl reload ticketrail"
-		default:
-			one.Device = screenDevice(screen)
-		}
-		out = append(out, one)
+// openAdvice is the advice about it.
+func openAdvice(address string) string {
+	if strings.Contains(address, "://127.0.0.1:") {
+		return "open " + address + " in a browser on this box; for a screen on another machine, first set " +
+			"display.listen to this box's address"
 	}
-
-	return out
-}
-
-// screenDevice is a screen as a listing has it. It is fine while one page is open: that is when cooks see its tickets.
-func screenDevice(v admin.Screen) *finding.Device {
-	device := &finding.Device{State: v.State, Fine: v.Live > 0, Conditions: []string{}, Ability: string(ticket.Shown),
-		Advice: screenAdvice(v)}
-	if v.Since != nil {
-		device.Since = *v.Since
-	}
-	return device
-}
-
-// whyNotAsked is why the daemon could not be asked, in few words.
-func whyNotAsked(err error) string {
-	if _, ok := errors.AsType[*admin.NotRunning](err); ok {
-		return "the daemon is not running"
-	}
-	return err.Error()
+	return "switch the screen on and open " + cmp.Or(address, "its page") +
+		" in its browser; a new browser shows a code for ticketrail screens pair"
 }

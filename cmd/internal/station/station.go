@@ -78,16 +78,8 @@ type kind interface {
 	close()
 }
 
-// kinds lists every kind of station. The lines of `check --online` have the same order.
-var kinds = []struct {
-	open func(*Set) (kind, error)
-	// For `check --online`; see [CheckOnline].
-	checkOnline func(context.Context, *config.Config) []answer
-}{
-	{openPapers, askPrinters},
-	{openScreens, askScreens},
-	{openPlains, askPlains},
-}
+// kinds lists every kind of station.
+var kinds = []func(*Set) (kind, error){openPapers, openScreens, openPlains}
 
 // Options are the parts that a [Set] is made of. All fields except Dialer and Dial are required.
 type Options struct {
@@ -137,8 +129,8 @@ type Built struct {
 func New(o Options) (*Set, error) {
 	set := &Set{o: o, running: map[Runner]func(){}}
 	set.active.Store(&Built{conf: &config.Config{}})
-	for _, k := range kinds {
-		opened, err := k.open(set)
+	for _, open := range kinds {
+		opened, err := open(set)
 		if err != nil {
 			set.Close(context.Background())
 			return nil, err

@@ -1,21 +1,16 @@
 package station
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/config"
 	"ticketrail/printer/kds"
-	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
@@ -118,32 +113,4 @@ func TestARefusedTicketGoesToTheBackupsAndThenToTheFallback(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("where refused tickets go (-want +got):\n%s", diff)
 	}
-}
-
-func TestThatAScreenWasOpenIsStoredAlsoIfAnEarlierWriteEndsLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := slowFirst{queuetest.NewStore()}
-		v, err := openScreenRecords(store, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v.note("hot-line", time.Time{})
-		synctest.Wait() // that write is slow
-		v.note("hot-line", time.Now())
-		v.writing.Wait()
-		again, err := openScreenRecords(store, slog.New(slog.DiscardHandler))
-		if err != nil || again.firstOpened("hot-line").IsZero() {
-			t.Errorf("after a restart it was never open (%v)", err)
-		}
-	})
-}
-
-// slowFirst is a store in which a record of a screen that was never opened takes a second longer.
-type slowFirst struct{ *queuetest.Store }
-
-func (s slowFirst) Put(ctx context.Context, key string, value []byte) error {
-	if !strings.Contains(string(value), `"first"`) {
-		time.Sleep(time.Second)
-	}
-	return s.Store.Put(ctx, key, value)
 }
