@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"testing"
 
 	"ticketrail/queue/kv"
 )
@@ -154,78 +153,4 @@ func (s *Store) All(f func(key string, value []byte) bool) error {
 		}
 	}
 	return nil
-}
-
-// StoreContract fails t unless s, which is empty, keeps the contract of [kv.Store] while nothing fails.
-func StoreContract(t *testing.T, s kv.Store) {
-	t.Helper()
-	ctx := t.Context()
-	want := func(key, value string, found bool) {
-		t.Helper()
-		v, ok, err := s.Get(key)
-		if string(v) != value || ok != found || err != nil {
-			t.Errorf("Get(%q) = %q, %v, %v", key, v, ok, err)
-		}
-	}
-
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Error(err)
-		}
-	}
-
-	all := func(stop string) (keys []string) {
-		t.Helper()
-		must(s.All(func(key string, _ []byte) bool {
-			keys = append(keys, key)
-			must(s.Delete(ctx, "deleted by f"))
-			return key != stop
-		}))
-		return keys
-	}
-
-	want("a", "", false)
-	if got := all(""); len(got) != 0 {
-		t.Errorf("an empty store has the keys %q", got)
-	}
-
-	must(s.Delete(ctx, "missing"))
-	value := []byte("one")
-	must(s.Put(ctx, "b", value))
-	value[0] = 'X' // the caller's again
-	want("b", "one", true)
-	got, _, _ := s.Get("b")
-	got[0] = 'X' // so is the result
-	want("b", "one", true)
-	must(s.Put(ctx, "b", []byte("two")))
-	want("b", "two", true)
-
-	must(s.Put(ctx, "a", nil))
-	want("a", "", true)
-	must(s.Put(ctx, "c", nil))
-	must(s.Put(ctx, "deleted by f", nil))
-
-	if got := all(""); !slices.Equal(got, []string{"a", "b", "c"}) {
-		t.Errorf("the keys are %q", got)
-	}
-	if got := all("b"); !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("until f returns false, the keys are %q", got)
-	}
-
-	must(s.Delete(ctx, "b"))
-	want("b", "", false)
-
-	long := string(bytes.Repeat([]byte("k"), kv.MaxKey+1))
-	for _, key := range []string{"", long} {
-		if s.Put(ctx, key, nil) == nil || s.Delete(ctx, key) == nil {
-			t.Errorf("a key of %d bytes is allowed", len(key))
-		}
-	}
-
-	must(s.Put(ctx, long[1:], make([]byte, kv.MaxValue)))
-	if s.Put(ctx, "c", make([]byte, kv.MaxValue+1)) == nil {
-		t.Error("a value of more than MaxValue bytes is allowed")
-	}
-	want("c", "", true)
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-func TestTheTestDoubleKeepsTheContract(t *testing.T) { StoreContract(t, NewStore()) }
-
 func TestAFaultFailsTheWriteAsItsNameSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
