@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,41 +70,23 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 		q: q, r: r, key: keyOf(r.Venue, r.ID), body: encodeBody(r), arrived: r.Received, age: ageOf(r),
 	}
 
+	accepting.size = len(accepting.body)
 	for i := range r.Drafts {
-		accepting.stations = append(accepting.stations, r.Drafts[i].Station)
-	}
+		draft := &r.Drafts[i]
+		encoded, err := ticket.Marshal(draft.Ticket)
+		if err = cmp.Or(checkName("station", draft.Station), err); err != nil { // it becomes a key
+			return nil, err
+		}
 
-	var err error
-	if accepting.payloads, err = encodePayloads(r.Drafts); err != nil {
-		return nil, err
+		payload := seal(encoded)
+		accepting.stations = append(accepting.stations, draft.Station)
+		accepting.payloads = append(accepting.payloads, payload)
+		accepting.size += len(payload) + smallOp
 	}
 
 	accepting.shares, accepting.content.said = ticket.Shares(r.Drafts)
 	accepting.content.body = ticket.BodyDigest(r.Body)
-
-	accepting.size = len(accepting.body)
-	for _, c := range accepting.payloads {
-		accepting.size += len(c) + smallOp
-	}
 	return accepting, nil
-}
-
-// encodePayloads encodes the ticket of each draft. The names of stations become keys, so they are
-// checked here.
-func encodePayloads(drafts []ticket.Draft) ([][]byte, error) {
-	payloads := make([][]byte, len(drafts))
-	for i := range drafts {
-		if err := checkName("station", drafts[i].Station); err != nil {
-			return nil, err
-		}
-
-		encoded, err := ticket.Marshal(drafts[i].Ticket)
-		if err != nil {
-			return nil, err
-		}
-		payloads[i] = seal(encoded)
-	}
-	return payloads, nil
 }
 
 // checkName returns an error if name cannot be a key of the file. bbolt refuses an empty key, and a
@@ -312,14 +295,10 @@ func ageOf(r *ticket.Request) time.Duration { return min(max(r.Age, 0), maxTimeO
 // reuseNumbers gives the tickets of a request that is accepted again the numbers that they had: stations know them by
 // these.
 func (a *acceptOp) reuseNumbers(b *batch, made []madeTicket) {
-	if a.again == nil || len(a.again.Jobs) != len(made) {
-		return
-	}
-	for i, j := range a.again.Jobs {
-		if j.Station != made[i].station {
-			b.numbers = nil
-			return
+	same := func(j madeJob, m madeTicket) bool { return j.Station == m.station }
+	if a.again != nil && slices.EqualFunc(a.again.Jobs, made, same) {
+		for _, j := range a.again.Jobs {
+			b.numbers = append(b.numbers, j.Job)
 		}
-		b.numbers = append(b.numbers, j.Job)
 	}
 }

@@ -82,14 +82,6 @@ func (c *copier) rotate() (n uint64, ok bool) {
 	return n, true
 }
 
-// store gives the file its name and number.
-func (c *copier) store(ctx context.Context, r store.CopyRecord) error {
-	return c.q.do(ctx, opOnce, smallOp, func(b *batch) error {
-		b.putJSON(bucketMeta, keyCopy, r)
-		return nil
-	})
-}
-
 // base makes base copy n, when log n has begun:
 //
 //  1. The file gets the number. A crash before this: the log of before continues with this one. A crash after it: as
@@ -100,7 +92,11 @@ func (c *copier) store(ctx context.Context, r store.CopyRecord) error {
 //  4. Older files than the base copy before it are removed. A crash leaves too many.
 func (c *copier) base(ctx context.Context, n uint64) error {
 	record := store.CopyRecord{Database: c.record.Database, Number: n}
-	if err := c.store(ctx, record); err != nil {
+	err := c.q.do(ctx, opOnce, smallOp, func(b *batch) error {
+		b.putJSON(bucketMeta, keyCopy, record)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 
@@ -159,10 +155,7 @@ func (q *Queue) Backup(w io.Writer) (n int64, err error) {
 		return err
 	})
 
-	if err != nil {
-		return n, fmt.Errorf("back up %s: %w", q.o.Path, err)
-	}
-	return n, nil
+	return n, wrap(err, "back up %s", q.o.Path)
 }
 
 // finished notes how a base copy has ended.
@@ -204,14 +197,8 @@ func (q *Queue) CopyProblem() error {
 // end writes the lines that still wait, and that the log is complete.
 func (c *copier) end() {
 	defer c.folder.Unlock()
-	for {
-		select {
-		case notes := <-c.notes:
-			c.write(notes)
-			continue
-		default:
-		}
-		break
+	for len(c.notes) > 0 { // the committer has ended: there will be no more
+		c.write(<-c.notes)
 	}
 
 	if c.log == nil {

@@ -43,9 +43,8 @@ type batch struct {
 	wall    time.Time
 	refusal error // why no new request may be accepted; nil: it may
 
-	dirty    bool  // something was written: a commit is needed
-	err      error // the first failed write; the whole batch is then rolled back
-	buckets  [bucketCount]*bolt.Bucket
+	dirty    bool                      // something was written: a commit is needed
+	err      error                     // the first failed write; the whole batch is then rolled back
 	gens     []generation              // see generations
 	stations map[string]*stationRecord // by station: its record as it will be stored
 	open     int                       // change in the number of open jobs
@@ -68,19 +67,14 @@ func (b *batch) fail(err error) {
 // changes of memory belong in such a function.
 func (b *batch) afterCommit(f func()) { b.onCommit = append(b.onCommit, f) }
 
-// bucket returns a top-level bucket. It is looked up once in a transaction, because a busy one has
-// hundreds of operations.
+// bucket returns a top-level bucket.
 func (b *batch) bucket(n int) *bolt.Bucket {
-	if b.buckets[n] == nil {
-		opened := b.tx.Bucket(bucketNames[n])
-		switch n {
-		case bucketRequests, bucketReqJobs, bucketJobs, bucketWaiting, bucketFinished, bucketState:
-			opened.FillPercent = 0.9 // keys only grow, so half-filled pages would never be filled
-		}
-		b.buckets[n] = opened
+	opened := b.tx.Bucket(bucketNames[n])
+	switch n {
+	case bucketRequests, bucketReqJobs, bucketJobs, bucketWaiting, bucketFinished, bucketState:
+		opened.FillPercent = 0.9 // keys only grow, so half-filled pages would never be filled
 	}
-
-	return b.buckets[n]
+	return opened
 }
 
 // put writes one value.
@@ -165,7 +159,7 @@ func (b *batch) station(station string) *stationRecord {
 
 	b.q.mu.Lock()
 	lane := b.q.lane(station)
-	record := &stationRecord{Books: lane.books.clone(), Hold: lane.stationHold}
+	record := &stationRecord{Books: lane.Books.clone(), Hold: lane.Hold}
 	b.q.mu.Unlock()
 
 	if b.stations == nil {
@@ -232,31 +226,26 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 
 	b.noteOutcome(job, s, Accepted)
 	b.open++
-	b.afterCommit(func() { b.q.lane(s.Station).add(s.laneEntry(job)) })
+	b.afterCommit(func() { b.q.lane(s.Station).place(job, &s) })
 
 	return job
 }
 
 // finish takes a job to a final state, out of its lane, and counts it in the books. A failed job
-// may be finished once more, when a person cancels or reprints it.
+// may be finished once more, when a person cancels or reprints it: it has been counted.
 func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
-	books := b.books(s.Station)
-
 	if s.State.Open() {
 		b.del(b.bucket(bucketWaiting), key64(s.Pos))
 		b.open--
 		pos, station := s.Pos, s.Station
 		b.afterCommit(func() { b.q.lane(station).remove(pos) })
-	} else if books.Outcomes[s.State] > 0 {
-		// FailedCancelled keeps the counter that Prometheus sees from going down.
-		books.Outcomes[s.State]--
-		books.FailedCancelled++
-	}
 
-	if to == ticket.Moved {
-		books.MovedOut++
-	} else {
-		books.Outcomes[to]++
+		books := b.books(s.Station)
+		if to == ticket.Moved {
+			books.MovedOut++
+		} else {
+			books.Outcomes[to]++
+		}
 	}
 
 	s.State, s.Pos, s.Why, s.Finished = to, 0, why, b.wall.UnixMilli()
@@ -275,7 +264,7 @@ func (b *batch) writeRecords() {
 		b.putJSON(bucketStations, []byte(name), r)
 		b.afterCommit(func() {
 			lane := b.q.lane(name)
-			lane.books, lane.stationHold = r.Books, r.Hold
+			lane.stationRecord = *r
 			lane.notify()
 		})
 	}
@@ -298,12 +287,13 @@ func (q *Queue) nextPos(front bool) uint64 {
 
 // noteOutcome stores the outcome of a job, in the transaction that changes the job.
 func (b *batch) noteOutcome(job uint64, s jobState, what string) {
-	b.storeOutcome(storedOutcome{Job: job, What: ticket.State(what), Station: s.Station, Reason: s.Why,
-		Attempts: s.Attempts, Doubt: s.Doubts > 0})
+	b.storeOutcome(Outcome{
+		Job: job, What: what, Station: s.Station, Reason: s.Why, Attempts: s.Attempts, Doubt: s.Doubts > 0,
+	})
 }
 
 // storeOutcome stores an outcome with the time, if somebody is to be told.
-func (b *batch) storeOutcome(o storedOutcome) {
+func (b *batch) storeOutcome(o Outcome) {
 	if !b.q.keepOutcomes.Load() {
 		return
 	}
@@ -317,9 +307,7 @@ func (b *batch) storeOutcome(o storedOutcome) {
 
 	outcomes.FillPercent = 0.9        // keys only grow
 	seq, _ := outcomes.NextSequence() // in a transaction that can write it cannot fail
-	o.At, o.Running = b.wall.UnixMilli(), int64(b.now)
-
-	raw, err := sealJSON(o)
+	raw, err := sealJSON(storedOutcome{o, b.wall.UnixMilli(), b.now})
 	b.fail(err)
 	b.put(outcomes, key64(seq), raw)
 }

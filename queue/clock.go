@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -63,38 +64,22 @@ const maxTimeOff = 31 * 24 * time.Hour
 // addTimeOff adds the time that the box was switched off, once. That time is known only if the wall
 // clock was synchronized when the record was written and is synchronized now. NTP may take minutes
 // to answer after a boot, so this is called again until it is known.
-//
-// More than maxTimeOff is not added: now is then the time of the wall clock, else zero.
-func (c *clock) addTimeOff() (now time.Time) {
-	if c.timeOffAdded || !c.last.Synchronized {
-		return time.Time{}
+func (c *clock) addTimeOff(log *slog.Logger) {
+	if c.timeOffAdded || !c.last.Synchronized || !c.wallClock.Synchronized() {
+		return
 	}
 
-	if !c.wallClock.Synchronized() {
-		return time.Time{}
-	}
-
-	now = c.wallClock.Now() // read after Synchronized, so that it is a time that was right
+	now := c.wallClock.Now() // read after Synchronized, so that it is a time that was right
 	c.timeOffAdded = true
 
 	passed := now.Sub(c.last.Wall)          // of wall clock, since the record was written
 	counted := c.running() - c.last.Running // the part that this process has counted already
 	if passed-counted > maxTimeOff {
-		return now
-	}
-
-	c.base.Add(int64(max(passed-counted, 0)))
-	return time.Time{}
-}
-
-// addTimeOff adds the time the box was switched off, and logs a warning if the gap was too long to count.
-func (q *Queue) addTimeOff() {
-	now := q.clock.addTimeOff()
-	if now.IsZero() {
+		log.Warn("the wall clock has jumped while the daemon was stopped: the time is not counted; check it",
+			"before", c.last.Wall.Format(time.RFC3339), "after", now.UTC().Format(time.RFC3339))
 		return
 	}
-	q.log.Warn("the wall clock has jumped while the daemon was stopped: the time is not counted; check it",
-		"before", q.clock.last.Wall.Format(time.RFC3339), "after", now.UTC().Format(time.RFC3339))
+	c.base.Add(int64(max(passed-counted, 0)))
 }
 
 // writeClock stores the running time together with the other changes of the batch. A crash before its
@@ -117,7 +102,7 @@ func (q *Queue) maintain() {
 	}
 
 	q.in.markWorking()
-	q.addTimeOff()
+	q.clock.addTimeOff(q.log)
 	q.space.CheckFull(q.reusable())
 
 	lost := 0 // outcomes

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"fmt"
 
 	"ticketrail/queue/ticket"
 )
@@ -20,7 +19,7 @@ func (q *Queue) PrintShown(ctx context.Context, from, to string, t ticket.Ticket
 		size += len(key) + len(value)
 	}
 
-	err := q.do(ctx, opOnce, size, func(b *batch) error {
+	return wrap(q.do(ctx, opOnce, size, func(b *batch) error {
 		if err := b.putAll(kv, values); err != nil {
 			return err
 		}
@@ -32,10 +31,5 @@ func (q *Queue) PrintShown(ctx context.Context, from, to string, t ticket.Ticket
 
 		b.books(to).Enqueued++
 		return nil
-	})
-
-	if err != nil {
-		return fmt.Errorf("print what is on the screen %s: %w", from, err)
-	}
-	return nil
+	}), "print what is on the screen %s", from)
 }

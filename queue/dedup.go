@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -73,13 +74,6 @@ func remember(list []content, c content) []content {
 // number.
 func (r *dedupRecord) match(shares []ticket.Share) []int {
 	out := make([]int, len(shares))
-	if len(r.shares) == 0 {
-		for i := range out {
-			out[i] = -1
-		}
-		return out
-	}
-
 	byName := make(map[[2]string]int, len(r.shares))
 	for i, s := range r.shares {
 		byName[[2]string{s.station, s.order}] = i
@@ -198,7 +192,7 @@ func encodeDedup(r dedupRecord) []byte {
 
 // decodeDedup rejects everything that encodeDedup does not write. With a wrong record a cancellation would not
 // print.
-func decodeDedup(raw []byte) (r dedupRecord, err error) {
+func decodeDedup(raw []byte) (dedupRecord, error) {
 	payload, err := unseal(raw)
 	if err != nil {
 		return dedupRecord{}, err
@@ -208,69 +202,65 @@ func decodeDedup(raw []byte) (r dedupRecord, err error) {
 		return dedupRecord{}, errors.New("unknown format")
 	}
 
-	bad := errors.New("wrong length")
-	payload = payload[1:]
-
-	take := func(n uint64) []byte {
-		if n > uint64(len(payload)) {
-			err, n = bad, 0
-		}
-		var out []byte
-		out, payload = payload[:n], payload[n:]
-		return out
+	reader := dedupReader{rest: payload[1:]}
+	decoded := dedupRecord{accepted: reader.contents(), reported: reader.contents(), shares: reader.shares()}
+	if reader.short || len(decoded.accepted)+len(decoded.reported) == 0 || !bytes.Equal(encodeDedup(decoded), raw) {
+		return dedupRecord{}, errors.New("wrong length")
 	}
-
-	number := func() uint64 {
-		value, size := binary.Uvarint(payload)
-		if !shortest(payload, size) {
-			err, payload = bad, nil
-			return 0
-		}
-
-		payload = payload[size:]
-		return value
-	}
-	for _, list := range []*[]content{&r.accepted, &r.reported} {
-		for range number() {
-			both := take(32)
-			if err != nil {
-				return dedupRecord{}, err
-			}
-			*list = append(*list, content{ticket.Digest(both[:16]), ticket.Digest(both[16:])})
-		}
-	}
-
-	for range number() {
-		var s share
-		s.station, s.order = string(take(number())), string(take(number()))
-		copy(s.said[:], take(16))
-
-		received, size := binary.Varint(payload)
-		if !shortest(payload, size) {
-			return dedupRecord{}, bad
-		}
-		s.received, payload = received, payload[size:]
-
-		for range number() {
-			if s.jobs = append(s.jobs, number()); err != nil {
-				return dedupRecord{}, err
-			}
-		}
-
-		if err != nil {
-			return dedupRecord{}, err
-		}
-		r.shares = append(r.shares, s)
-	}
-
-	if err != nil || len(payload) > 0 || len(r.accepted)+len(r.reported) == 0 {
-		return dedupRecord{}, bad
-	}
-	return r, nil
+	return decoded, nil
 }
 
-// shortest reports whether a number at the beginning of b was read, and is written in its shortest form.
-func shortest(b []byte, size int) bool { return size > 0 && (size == 1 || b[size-1] != 0) }
+// A dedupReader reads the parts of a stored dedupRecord. At its end everything that it reads is empty.
+type dedupReader struct {
+	rest  []byte
+	short bool // it has come to its end too early
+}
+
+func (r *dedupReader) take(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.short, r.rest, n = true, nil, 0
+	}
+
+	out := r.rest[:n]
+	r.rest = r.rest[n:]
+	return out
+}
+
+func (r *dedupReader) number() uint64 {
+	value, size := binary.Uvarint(r.rest)
+	r.take(uint64(size)) // a size below 0 is too much as well
+	if size == 0 {
+		r.short = true
+	}
+	return value
+}
+
+func (r *dedupReader) contents() (out []content) {
+	for left := r.number(); left > 0 && !r.short; left-- {
+		var c content
+		copy(c.said[:], r.take(16))
+		copy(c.body[:], r.take(16))
+		out = append(out, c)
+	}
+	return out
+}
+
+func (r *dedupReader) shares() (out []share) {
+	for left := r.number(); left > 0 && !r.short; left-- {
+		s := share{station: string(r.take(r.number())), order: string(r.take(r.number()))}
+		copy(s.said[:], r.take(16))
+
+		received, size := binary.Varint(r.rest)
+		r.take(uint64(size))
+		s.received = received
+
+		for jobs := r.number(); jobs > 0 && !r.short; jobs-- {
+			s.jobs = append(s.jobs, r.number())
+		}
+		out = append(out, s)
+	}
+	return out
+}
 
 // generationHours is how many hours of running time share a bucket of keys. A whole bucket is
 // dropped when its youngest key is older than the retention: to delete keys one by one would

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,10 +25,11 @@ const (
 //
 // It writes nothing: after a crash the tickets are there, as old as they are.
 func (q *Queue) GatherOld(ctx context.Context, station string, olderThan time.Duration) {
-	most := time.After(gatherMost)
+	ctx, cancel := context.WithTimeout(ctx, gatherMost)
+	defer cancel()
 
 	for {
-		only, changed := q.onlyOlder(station, olderThan)
+		_, only, changed := q.old(station, olderThan)
 		if !only {
 			return
 		}
@@ -36,33 +38,30 @@ func (q *Queue) GatherOld(ctx context.Context, station string, olderThan time.Du
 		case <-changed:
 		case <-time.After(gatherQuiet):
 			return
-		case <-most:
-			return
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// onlyOlder says whether something too old waits in a lane and nothing else but slips does. changed is closed when that
-// may have changed.
-func (q *Queue) onlyOlder(station string, olderThan time.Duration) (only bool, changed <-chan struct{}) {
+// old says whether something too old waits in a lane, and whether nothing else but slips does. changed is closed when
+// that may have changed. While a slip waits in front, nothing is.
+func (q *Queue) old(station string, olderThan time.Duration) (some, only bool, changed <-chan struct{}) {
 	now := q.clock.running()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
 	lane := q.lane(station)
-	if lane.slipInFront() {
-		return false, nil
+	if len(lane.pending) > 0 && lane.pending[0].slip {
+		return false, false, lane.changed
 	}
 
+	only = true
 	for _, e := range lane.pending {
-		if !e.slip && !e.tooOld(now, olderThan) {
-			return false, nil
-		}
-		only = only || !e.slip
+		old := e.tooOld(now, olderThan)
+		some, only = some || old, only && (old || e.slip)
 	}
-	return only, lane.changed
+	return some, some && only, lane.changed
 }
 
 // Expire removes tickets from a station's queue that have waited longer than olderThan of running time: they are too
@@ -73,34 +72,21 @@ func (q *Queue) onlyOlder(station string, olderThan time.Duration) (only bool, c
 // A ticket and its line on the slip change in one transaction. A crash before its commit: nothing
 // expired. After it: the slip prints first. So no ticket is lost silently, and none is both listed
 // and printed.
-func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Duration) (n int, err error) {
-	if !q.anyOlder(station, olderThan) { // nearly always; it costs no transaction
+func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Duration) (int, error) {
+	if some, _, _ := q.old(station, olderThan); !some { // nearly always; it costs no transaction
 		return 0, nil
 	}
 
-	err = q.do(ctx, opOnce, 64<<10, func(b *batch) error {
-		n = b.expire(station, olderThan)
+	expired := 0
+	err := q.do(ctx, opOnce, 64<<10, func(b *batch) error {
+		expired = b.expire(station, olderThan)
 		return nil
 	})
-
 	if err != nil {
-		return 0, fmt.Errorf("expire tickets of %s: %w", station, err)
+		return 0, wrap(err, "expire tickets of %s", station)
 	}
-	return n, nil
+	return expired, nil
 }
-
-// anyOlder says whether Expire has anything to do. It reads memory only.
-func (q *Queue) anyOlder(station string, olderThan time.Duration) bool {
-	now := q.clock.running()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	lane := q.lane(station)
-	return !lane.slipInFront() &&
-		slices.ContainsFunc(lane.pending, func(e entry) bool { return e.tooOld(now, olderThan) })
-}
-
-// slipInFront says whether a slip prints next, or now. It needs Queue.mu.
-func (l *lane) slipInFront() bool { return len(l.pending) > 0 && l.pending[0].slip }
 
 // tooOld is never true of a slip, because it is the last trace of the tickets it lists.
 func (e entry) tooOld(now, olderThan time.Duration) bool {
@@ -151,17 +137,19 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 		return 0
 	}
 
-	slip := ticket.Ticket{
-		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
-		Received: b.wall.UTC(), Lines: lines,
-	}
+	b.enqueueSlip(station, ticket.Ticket{
+		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone, Lines: lines,
+	})
+	return len(lines)
+}
 
+// enqueueSlip puts a slip in front of a station's tickets: a cook asks about it before the orders that are still
+// wanted.
+func (b *batch) enqueueSlip(station string, slip ticket.Ticket) {
+	slip.Received = b.wall.UTC()
 	state := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
-	// In front: a cook asks about these before the orders that are still wanted.
 	b.enqueue(state, b.encodeTicket(slip), true)
 	b.books(station).Enqueued++
-
-	return len(lines)
 }
 
 // encodeTicket encodes a slip, a copy or a changed ticket. An error fails the batch: an expired ticket without its
@@ -175,16 +163,9 @@ func (b *batch) encodeTicket(t ticket.Ticket) []byte {
 // slipLine names an expired ticket as people call it: number, table, type, server. Without the note
 // of a doubt, a cook would ask for a dish that is already on the pass.
 func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
-	var name []string
-	for _, s := range []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type, t.Server} {
-		if s != "" {
-			name = append(name, s)
-		}
-	}
-
-	if len(name) == 0 {
-		name = append(name, fmt.Sprintf("job %d", job))
-	}
+	labels := []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type, t.Server}
+	labels = slices.DeleteFunc(labels, func(s string) bool { return s == "" })
+	name := cmp.Or(strings.Join(labels, " · "), fmt.Sprint("job ", job))
 
 	what := ticket.Plural(len(t.Lines), "line")
 	if t.Changed != nil {
@@ -199,7 +180,7 @@ func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 		notes = append(notes, "a copy may have come out: check the rail")
 	}
 
-	return ticket.Line{Quantity: "1", Name: strings.Join(name, " · "), Notes: notes, Void: t.Void, Refire: t.Refire}
+	return ticket.Line{Quantity: "1", Name: name, Notes: notes, Void: t.Void, Refire: t.Refire}
 }
 
 // slipItems lists the dishes: the first items by the beginnings of their names, because a slip has up to 500 tickets
@@ -207,14 +188,8 @@ func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
 func slipItems(lines []ticket.Line) string {
 	const most, letters = 12, 60
 	var items []string
-
-	more := 0
 	for _, l := range lines {
-		switch {
-		case l.Depth > 0:
-			continue
-		case len(items) == most:
-			more++
+		if l.Depth > 0 {
 			continue
 		}
 
@@ -229,8 +204,8 @@ func slipItems(lines []ticket.Line) string {
 		items = append(items, name)
 	}
 
-	if more > 0 {
-		items = append(items, fmt.Sprintf("%d more", more))
+	if more := len(items) - most; more > 0 {
+		items = append(items[:most], fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(items, ", ")
 }

@@ -15,10 +15,10 @@ import (
 func FuzzRecords(f *testing.F) {
 	r := order("a", "grill")
 	body := encodeBody(&r)
-	payload, _ := encodePayloads(r.Drafts)
+	payload, _ := ticket.Marshal(r.Drafts[0].Ticket)
 	state, _ := sealJSON(jobState{Station: "grill", State: ticket.Pending, Pos: 7, Enqueued: int64(time.Hour)})
 	for _, b := range [][]byte{
-		body, payload[0], state, encodeWaiting(7, "grill"),
+		body, seal(payload), state, encodeWaiting(7, "grill"),
 		encodeDedup(dedupRecord{accepted: []content{{}},
 			shares: []share{{station: "grill", order: "#1", jobs: []uint64{1}}}}),
 		// A number that is longer than it needs to be.

@@ -478,15 +478,15 @@ func (q *testQueue) checkMemory() {
 		q.t.Errorf("%d jobs are open, in the file %d", q.Queue.open, m.open)
 	}
 	for name, l := range q.lanes {
-		f := m.lane(name)
+		f := m.lanes.of(name)
 		if len(l.pending)+len(f.pending) > 0 && !reflect.DeepEqual(l.pending, f.pending) {
 			q.t.Errorf("%s: waiting %+v, in the file %+v", name, l.pending, f.pending)
 		}
-		if !reflect.DeepEqual(l.held, f.held) || (l.stationHold == nil) != (f.stationHold == nil) {
-			q.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.stationHold, f.held, f.stationHold)
+		if !reflect.DeepEqual(l.held, f.held) || (l.Hold == nil) != (f.Hold == nil) {
+			q.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.Hold, f.held, f.Hold)
 		}
-		if !reflect.DeepEqual(l.books, f.books) {
-			q.t.Errorf("%s: books %+v, in the file %+v", name, l.books, f.books)
+		if !reflect.DeepEqual(l.Books, f.Books) {
+			q.t.Errorf("%s: books %+v, in the file %+v", name, l.Books, f.Books)
 		}
 	}
 }

@@ -129,12 +129,8 @@ func (in *inbox) nextBatch() (ops []*op, closed bool) {
 
 	take(&in.urgent)
 	take(&in.accepts)
-	in.working = time.Time{}
-
-	for _, o := range ops {
-		if in.working.IsZero() || o.since.Before(in.working) {
-			in.working = o.since
-		}
+	if in.working = (time.Time{}); len(ops) > 0 {
+		in.working = slices.MinFunc(ops, func(x, y *op) int { return x.since.Compare(y.since) }).since
 	}
 	return ops, in.closed
 }

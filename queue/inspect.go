@@ -45,13 +45,9 @@ func (q *Queue) EachPage(ctx context.Context, f Filter, yield func(page []Job) e
 	full := func() bool { return !f.Oldest && f.Limit > 0 && found == f.Limit }
 
 	for more := true; more && !full(); {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("list jobs: %w", err)
-		}
-
 		lent := q.leases()
 		var page []Job
-		err := q.view(func(tx *bolt.Tx) error {
+		err := q.viewPage(ctx, func(tx *bolt.Tx) {
 			more = false
 			cursor := tx.Bucket(bucketNames[bucketState]).Cursor()
 
@@ -65,7 +61,7 @@ func (q *Queue) EachPage(ctx context.Context, f Filter, yield func(page []Job) e
 			for read := 0; key != nil && !full(); key, value = cursor.Prev() {
 				if read++; read > pageSize {
 					more = true
-					return nil
+					return
 				}
 
 				before = slices.Clone(key) // where the next page continues
@@ -74,11 +70,10 @@ func (q *Queue) EachPage(ctx context.Context, f Filter, yield func(page []Job) e
 					found++
 				}
 			}
-			return nil
 		})
 
 		if err != nil {
-			return fmt.Errorf("list jobs: %w", err)
+			return wrap(err, "list jobs")
 		}
 
 		if len(page) > 0 {
@@ -88,6 +83,54 @@ func (q *Queue) EachPage(ctx context.Context, f Filter, yield func(page []Job) e
 		}
 	}
 	return nil
+}
+
+// viewPage is one read transaction of several.
+func (q *Queue) viewPage(ctx context.Context, f func(tx *bolt.Tx)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return q.view(func(tx *bolt.Tx) error { f(tx); return nil })
+}
+
+// eachRecord calls visit with the records of a bucket from a key on, in pages, until it returns false. from is nil:
+// there are none.
+func (q *Queue) eachRecord(ctx context.Context, bucket int, from []byte,
+	visit func(tx *bolt.Tx, key, value []byte) bool) error {
+	for from != nil {
+		err := q.viewPage(ctx, func(tx *bolt.Tx) {
+			from = readPage(tx, bucket, from, pageSize, func(key, value []byte) bool { return visit(tx, key, value) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPage calls visit with up to n records of a bucket from a key on, until it returns false. next is the key at which
+// to continue; nil at the end.
+func readPage(tx *bolt.Tx, bucket int, from []byte, n int, visit func(key, value []byte) bool) (next []byte) {
+	cursor := tx.Bucket(bucketNames[bucket]).Cursor()
+	for key, value := cursor.Seek(from); key != nil; key, value = cursor.Next() {
+		if n--; n < 0 {
+			return slices.Clone(key)
+		}
+		if !visit(key, value) {
+			break
+		}
+	}
+	return nil
+}
+
+// stateIn reads the state of a job.
+func stateIn(tx *bolt.Tx, job uint64) (jobState, error) {
+	return decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+}
+
+// ticketIn reads the ticket of a job.
+func ticketIn(tx *bolt.Tx, job uint64) (ticket.Ticket, error) {
+	return decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
 }
 
 // Job returns one job, its ticket, and the body of its request as received. The body is nil for a
@@ -110,7 +153,7 @@ func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte,
 		}
 
 		j, _ = readJob(tx, id, raw, lent, Filter{})
-		t, _ = decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id)))
+		t, _ = ticketIn(tx, id)
 		t.NameMore(id)
 
 		if stored, err := decodeBody(tx.Bucket(bucketNames[bucketRequests]).Get(key64(state.Req))); err == nil {
@@ -169,7 +212,7 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 		return Job{}, false
 	}
 
-	payload, _ := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(id))) // one that is damaged has no name
+	payload, _ := ticketIn(tx, id) // one that is damaged has no name
 	job.Kind, job.Request, job.Record, job.Device = payload.Kind, payload.Request, payload.Record, payload.Device
 	job.Venue, job.VenueName, job.Number, job.Table = payload.Venue, payload.VenueName, payload.Number, payload.Table
 

@@ -78,10 +78,9 @@ type Books struct {
 	// Reprinted counts copies: those a person asked for, and copies of cards on a dark screen.
 	Reprinted uint64 `json:"reprinted"`
 	// MovedIn and MovedOut count the tickets that people moved, and that stations refused.
-	MovedIn  uint64                  `json:"moved_in"`
-	MovedOut uint64                  `json:"moved_out"`
-	Outcomes map[ticket.State]uint64 `json:"outcomes"` // by final state, without moved
-	// FailedCancelled counts jobs that failed first and were cancelled or reprinted later. Outcomes
-	// counts them as cancelled.
-	FailedCancelled uint64 `json:"failed_cancelled,omitempty"`
+	MovedIn  uint64 `json:"moved_in"`
+	MovedOut uint64 `json:"moved_out"`
+	// Outcomes are by final state, without moved. A job that failed is counted as failed, also if it was cancelled or
+	// reprinted later.
+	Outcomes map[ticket.State]uint64 `json:"outcomes"`
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,25 +35,30 @@ func (q *Queue) KV(name string) *KV { return &KV{q: q, name: name} }
 // disk is full: it is not stored), ErrStorageFailed (the outcome is unknown), ErrClosed or ctx.Err().
 func (s *KV) Put(ctx context.Context, key string, value []byte) error {
 	if len(value) > kv.MaxValue {
-		return s.failed("put", key, fmt.Errorf("%d bytes, at most %d are allowed", len(value), kv.MaxValue))
+		return s.wrap("put", key, fmt.Errorf("%d bytes, at most %d are allowed", len(value), kv.MaxValue))
 	}
 
-	// Copied now: when ctx ends, the caller may change value while the committer still needs it.
-	stored := seal(value)
-	return s.write(ctx, "put", key, len(stored), func(b *batch) error {
-		if b.q.space.IsFull.Load() && len(value) > largeValue {
-			return ErrStorageFull
-		}
+	// Copied now: when ctx ends, the caller may change value while the committer still needs it. Never nil, which
+	// would delete.
+	return s.write(ctx, "put", key, append([]byte{}, value...))
+}
 
-		values, err := b.bucket(bucketKV).CreateBucketIfNotExists([]byte(s.name))
-		if err != nil {
-			b.fail(err)
-			return err
-		}
+// Delete implements [kv.Store]. It returns the same errors as Put.
+func (s *KV) Delete(ctx context.Context, key string) error { return s.write(ctx, "delete", key, nil) }
 
-		b.put(values, []byte(key), stored)
-		return nil
-	})
+// write commits one change of the map. A crash before its commit leaves the old value; after it the
+// new one is there.
+func (s *KV) write(ctx context.Context, verb, key string, value []byte) error {
+	err := cmp.Or(checkName("KV", s.name), checkName("key", key))
+	if err == nil {
+		err = s.q.do(ctx, opOnce, len(key)+len(value), func(b *batch) error {
+			if b.q.space.IsFull.Load() && len(value) > largeValue {
+				return ErrStorageFull
+			}
+			return b.putAll(s, map[string][]byte{key: value})
+		})
+	}
+	return s.wrap(verb, key, err)
 }
 
 // putAll puts values into the map kv; a nil one deletes its key.
@@ -62,47 +68,21 @@ func (b *batch) putAll(kv *KV, values map[string][]byte) error {
 		b.fail(err)
 		return err
 	}
+
 	for key, value := range values {
-		if value == nil {
-			b.del(k, []byte(key))
-		} else {
+		switch {
+		case value != nil:
 			b.put(k, []byte(key), seal(value))
+		case k.Get([]byte(key)) != nil:
+			b.del(k, []byte(key))
 		}
 	}
 	return nil
 }
 
-// Delete implements [kv.Store]. It returns the same errors as Put.
-func (s *KV) Delete(ctx context.Context, key string) error {
-	return s.write(ctx, "delete", key, 0, func(b *batch) error {
-		if values := b.bucket(bucketKV).Bucket([]byte(s.name)); values != nil && values.Get([]byte(key)) != nil {
-			b.del(values, []byte(key))
-		}
-		return nil
-	})
-}
-
-// write commits one change of the map. A crash before its commit leaves the old value; after it the
-// new one is there.
-func (s *KV) write(ctx context.Context, verb, key string, size int, apply func(*batch) error) error {
-	err := checkName("KV", s.name)
-	if err == nil {
-		err = checkName("key", key)
-	}
-
-	if err == nil {
-		err = s.q.do(ctx, opOnce, len(key)+size, apply)
-	}
-
-	if err != nil {
-		return s.failed(verb, key, err)
-	}
-	return nil
-}
-
-// failed names the operation, the key and the map.
-func (s *KV) failed(verb, key string, err error) error {
-	return fmt.Errorf("%s %.64q in KV %.64s: %w", verb, key, s.name, err)
+// wrap names the operation, the key and the map.
+func (s *KV) wrap(verb, key string, err error) error {
+	return wrap(err, "%s %.64q in KV %.64s", verb, key, s.name)
 }
 
 // Get implements [kv.Store]. If the value is damaged the error wraps ErrDamaged.
@@ -127,10 +107,7 @@ func (s *KV) Get(key string) (value []byte, ok bool, err error) {
 		return nil
 	})
 
-	if err != nil {
-		return nil, false, fmt.Errorf("get %.64q from KV %.64s: %w", key, s.name, err)
-	}
-	return value, ok, nil
+	return value, ok, s.wrap("get", key, err)
 }
 
 // All implements [kv.Store]. f is called without a transaction, so it may take its time and may
@@ -146,7 +123,7 @@ func (s *KV) All(f func(key string, value []byte) bool) error {
 	})
 
 	if err != nil {
-		return fmt.Errorf("read KV %.64s: %w", s.name, err)
+		return wrap(err, "read KV %.64s", s.name)
 	}
 
 	for _, key := range keys { // one by one: all values together may not fit into memory

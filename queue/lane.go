@@ -23,22 +23,15 @@ type entry struct {
 	late     bool // see MarkLate
 }
 
-// laneEntry is the job's entry in memory.
-func (s *jobState) laneEntry(job uint64) entry {
-	return entry{pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts, slip: s.Slip,
-		late: s.Late}
-}
-
 // A lane is the queue of one station: its open jobs, in order. Queue.mu guards it. It mirrors the
 // file and is changed only after a commit, by the committer. Only lease, configured and lendingBlocked are
 // in memory alone.
 type lane struct {
-	name           string
-	pending        []entry          // by position; the one that is lent stays among them
-	held           map[uint64]entry // by position
-	lease          *Lease
-	stationHold    *StationHold
-	books          Books
+	name    string
+	pending []entry          // by position; the one that is lent stays among them
+	held    map[uint64]entry // by position
+	lease   *Lease
+	stationRecord
 	configured     bool
 	lendingBlocked bool          // a transaction that may cancel or move a job is under way, see blockLending
 	changed        chan struct{} // closed and replaced when there may be something to lend
@@ -47,19 +40,23 @@ type lane struct {
 func newLane(name string) *lane {
 	return &lane{
 		name: name, held: map[uint64]entry{}, changed: make(chan struct{}),
-		books: Books{Outcomes: map[ticket.State]uint64{}},
+		stationRecord: stationRecord{Books: Books{Outcomes: map[ticket.State]uint64{}}},
 	}
 }
 
-// lane returns the lane of a station, and creates it if there is none. It needs Queue.mu.
-func (q *Queue) lane(name string) *lane {
-	l := q.lanes[name]
-	if l == nil {
-		l = newLane(name)
-		q.lanes[name] = l
+// lanes are those of all stations, by name.
+type lanes map[string]*lane
+
+// of returns the lane of a station, and creates it if there is none.
+func (l lanes) of(station string) *lane {
+	if l[station] == nil {
+		l[station] = newLane(station)
 	}
-	return l
+	return l[station]
 }
+
+// lane returns the lane of a station, and creates it if there is none. It needs Queue.mu.
+func (q *Queue) lane(station string) *lane { return q.lanes.of(station) }
 
 // notify wakes the callers of Take that wait for this lane. All of them wake and look again; there
 // is one for each station, so that costs nothing. After a commit that added or removed jobs writeRecords calls
@@ -74,11 +71,23 @@ func (l *lane) find(pos uint64) (int, bool) {
 	return slices.BinarySearchFunc(l.pending, pos, func(e entry, pos uint64) int { return cmp.Compare(e.pos, pos) })
 }
 
-// add inserts a pending job at its position. Nearly always that is the end. Only slips, which go in
-// front, are inserted elsewhere.
-func (l *lane) add(e entry) {
-	at, _ := l.find(e.pos)
-	l.pending = slices.Insert(l.pending, at, e)
+// place puts an open job where its state says, and takes it from where it was. Nearly always that is the end. Only
+// slips, which go in front, are inserted elsewhere.
+func (l *lane) place(job uint64, s *jobState) {
+	at, waits := l.find(s.Pos)
+	placed := entry{
+		pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts, slip: s.Slip, late: s.Late,
+	}
+
+	switch {
+	case s.State == ticket.Held:
+		l.remove(s.Pos)
+		l.held[s.Pos] = placed
+	case waits:
+		l.pending[at] = placed
+	default:
+		l.pending = slices.Insert(l.pending, at, placed)
+	}
 }
 
 // remove takes a job, pending or held, out of the lane.
@@ -96,21 +105,6 @@ func (l *lane) removeAt(i int) {
 		return
 	}
 	l.pending = slices.Delete(l.pending, i, i+1)
-}
-
-// update replaces the entry of a pending job.
-func (l *lane) update(e entry) {
-	if at, ok := l.find(e.pos); ok {
-		l.pending[at] = e
-	}
-}
-
-// holdEntry moves a job from pending to held, so that the next one can print.
-func (l *lane) holdEntry(e entry) {
-	if at, ok := l.find(e.pos); ok {
-		l.removeAt(at)
-	}
-	l.held[e.pos] = e
 }
 
 // printing is 1 while a job is lent, else 0.
@@ -133,7 +127,7 @@ func (l *lane) open() int { return len(l.pending) + len(l.held) }
 // head returns the job that Take may lend now. Whether a station may print now is decided here, and
 // in lend while storage fails.
 func (l *lane) head() (entry, bool) {
-	if l.lease != nil || l.lendingBlocked || l.stationHold != nil || len(l.pending) == 0 {
+	if l.lease != nil || l.lendingBlocked || l.Hold != nil || len(l.pending) == 0 {
 		return entry{}, false
 	}
 	return l.pending[0], true
@@ -146,11 +140,8 @@ func (l *lane) oldest(now time.Duration) time.Duration {
 		return 0
 	}
 
-	first := l.pending[0].enqueued
-	for _, e := range l.pending {
-		first = min(first, e.enqueued)
-	}
-	return now - time.Duration(first)
+	first := slices.MinFunc(l.pending, func(x, y entry) int { return cmp.Compare(x.enqueued, y.enqueued) })
+	return now - time.Duration(first.enqueued)
 }
 
 // clone copies the counters, so that a caller cannot change those in memory through the map.
@@ -208,12 +199,11 @@ func (q *Queue) Stations() []StationState {
 func (l *lane) state(now time.Duration) StationState {
 	s := StationState{
 		Name: l.name, Pending: len(l.pending) - l.printing(), Held: len(l.held), Printing: l.printing(),
-		Oldest: l.oldest(now), Books: l.books.clone(), Configured: l.configured,
+		Oldest: l.oldest(now), Books: l.Books.clone(), Configured: l.configured,
 	}
 
-	if l.stationHold != nil {
-		hold := *l.stationHold
-		s.Hold = &hold
+	if l.Hold != nil {
+		s.Hold = new(*l.Hold)
 	}
 	return s
 }
@@ -222,8 +212,8 @@ func (l *lane) state(now time.Duration) StationState {
 func (q *Queue) Held(station string) *StationHold {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if lane := q.lanes[station]; lane != nil && lane.stationHold != nil {
-		return new(*lane.stationHold)
+	if lane := q.lanes[station]; lane != nil && lane.Hold != nil {
+		return new(*lane.Hold)
 	}
 	return nil
 }
@@ -237,7 +227,7 @@ func (q *Queue) Unaccounted() int64 {
 
 	var off int64
 	for _, l := range q.lanes {
-		difference := l.books.imbalance(l.open())
+		difference := l.Books.imbalance(l.open())
 		off += max(difference, -difference)
 	}
 	return off
@@ -264,7 +254,7 @@ func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHol
 		return fmt.Errorf("%s: %w", verb, err)
 	}
 
-	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
+	return wrap(q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		b.blockLending(station) // from here on no ticket is lent
 		record := b.station(station)
 		if len(seen) > 0 && (record.Hold == nil || !record.Hold.Since.Equal(seen[0])) {
@@ -273,10 +263,5 @@ func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHol
 
 		record.Hold = h
 		return nil
-	})
-
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", verb, station, err)
-	}
-	return nil
+	}), "%s %s", verb, station)
 }

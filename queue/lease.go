@@ -108,13 +108,13 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		return false, l.Hold(ctx, "it may have come out twice already: look at the printer, then reprint or cancel it")
 	}
 
-	var raw []byte
 	var s jobState
-	var bad error
+	var payload ticket.Ticket
+	var bad, badPayload error
 
 	err = l.q.view(func(tx *bolt.Tx) error {
-		raw = slices.Clone(tx.Bucket(bucketNames[bucketJobs]).Get(key64(l.job)))
-		s, bad = decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(l.job)))
+		s, bad = stateIn(tx, l.job)
+		payload, badPayload = ticketIn(tx, l.job)
 		return nil
 	})
 	if err != nil {
@@ -125,7 +125,6 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		return false, err
 	}
 
-	payload, badPayload := decodePayload(raw)
 	if bad == nil && badPayload != nil && !errors.Is(badPayload, errChecksum) {
 		return false, l.Hold(ctx, "this version cannot read its ticket: install the newer one that has stored it")
 	}
@@ -258,19 +257,20 @@ func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, backup string) erro
 
 	return l.settle(ctx, "ack", func(b *batch, s jobState, _ bool) {
 		s.Attempts++
+		s.Doubts = l.initial.doubts // without that of this attempt: it is resolved
 		s.PrintedBy = backup
 
 		why := ""
 		if backup != "" {
 			why = "came out of " + backup
 		}
-		b.finish(l.job, s, proof, why) // without the doubt of this attempt: it is resolved
+		b.finish(l.job, s, proof, why)
 	})
 }
 
-// settle settles the lease. The state that f gets has the attempts and doubts of when the ticket was
-// lent. So a Begin that failed but is on the disk is taken back, and a settlement that failed but is on
-// the disk can be written again.
+// settle settles the lease. The state that f gets has the attempts of when the ticket was lent, and its doubts with
+// that of this attempt, if it has begun. So a Begin that failed but is on the disk is taken back, and a settlement that
+// failed but is on the disk can be written again.
 //
 // While storage fails the committer keeps trying. If ctx ends first, settle returns, but the committer
 // still tries.
@@ -300,14 +300,14 @@ func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobS
 		}
 
 		state.Attempts, state.Doubts = l.initial.attempts, l.initial.doubts
+		if begun {
+			state.Doubts = l.doubtsAfter(state.Doubts)
+		}
 		f(b, state, begun)
 		return nil
 	})
 
-	if err != nil {
-		return fmt.Errorf("%s job %d: %w", verb, l.job, err)
-	}
-	return nil
+	return wrap(err, "%s job %d", verb, l.job)
 }
 
 // dropFromLane removes a ticket that is not pending any more from its lane in memory, if it is

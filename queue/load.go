@@ -8,7 +8,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"ticketrail/queue/store"
-	"ticketrail/queue/ticket"
 )
 
 // The state in memory is read here with its checksums. Anything damaged makes the whole file damaged: its copy takes
@@ -27,7 +26,7 @@ var keyFormat = []byte("format")
 
 // A loadedState is the result of load.
 type loadedState struct {
-	lanes      map[string]*lane
+	lanes      lanes
 	open       int
 	head, tail uint64 // the lowest and highest position in use
 	clock      clockRecord
@@ -35,20 +34,10 @@ type loadedState struct {
 	youngest   int64 // the latest running time that is recorded with any job
 }
 
-// lane returns the lane of a station, and creates it if there is none.
-func (m *loadedState) lane(name string) *lane {
-	l := m.lanes[name]
-	if l == nil {
-		l = newLane(name)
-		m.lanes[name] = l
-	}
-	return l
-}
-
 // load reads the state that is kept in memory: the open jobs and the books. How long that takes depends on
 // the backlog, not on the history, so a box with a week of history starts at once.
 func load(tx *bolt.Tx) (*loadedState, error) {
-	loaded := &loadedState{lanes: map[string]*lane{}, head: firstPos, tail: firstPos}
+	loaded := &loadedState{lanes: lanes{}, head: firstPos, tail: firstPos}
 	if err := checkFormat(tx); err != nil {
 		return nil, err
 	}
@@ -128,24 +117,11 @@ func (m *loadedState) readWaiting(tx *bolt.Tx) error {
 			return fmt.Errorf("%w: position %d: %w", ErrDamaged, pos, err)
 		}
 
-		m.head, m.tail = min(m.head, pos), max(m.tail, pos)
-		m.add(job, s)
+		m.head, m.tail, m.open = min(m.head, pos), max(m.tail, pos), m.open+1
+		m.youngest = max(m.youngest, s.Enqueued)
+		m.lanes.of(s.Station).place(job, &s)
 	}
 	return nil
-}
-
-// add puts an open job into its lane.
-func (m *loadedState) add(job uint64, s jobState) {
-	m.open++
-	m.youngest = max(m.youngest, s.Enqueued)
-
-	lane := m.lane(s.Station)
-	if s.State == ticket.Held {
-		lane.held[s.Pos] = s.laneEntry(job)
-		return
-	}
-
-	lane.pending = append(lane.pending, s.laneEntry(job))
 }
 
 // readStations reads the books and holds.
@@ -157,8 +133,7 @@ func (m *loadedState) readStations(tx *bolt.Tx) error {
 			return fmt.Errorf("%w: the books of %.64q: %w", ErrDamaged, key, err)
 		}
 
-		lane := m.lane(string(key))
-		lane.books, lane.stationHold = r.Books, r.Hold
+		m.lanes.of(string(key)).stationRecord = r
 	}
 	return nil
 }

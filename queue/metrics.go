@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -39,6 +40,36 @@ func newMetrics(q *Queue, reg prometheus.Registerer) *metrics {
 		}),
 	}
 
+	gauge := func(name, help string, value func() float64) {
+		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	asNumber := map[bool]float64{true: 1}
+
+	gauge("ticketrail_queue_unaccounted_jobs",
+		"Jobs by which the books do not balance. Anything but 0 is a bug or a damaged file.",
+		func() float64 { return float64(q.Unaccounted()) })
+	gauge("ticketrail_queue_copy_failing", "1 while the copy of the queue's file is not complete.",
+		func() float64 { return asNumber[q.CopyProblem() != nil] })
+	gauge("ticketrail_queue_storage_full", "1 while new requests are refused because the disk is full.",
+		func() float64 { return asNumber[q.space.IsFull.Load()] })
+	gauge("ticketrail_queue_file_free_bytes", "Bytes of the queue's file that hold nothing.",
+		func() float64 { return float64(q.reusable()) })
+	gauge("ticketrail_queue_file_bytes", "Size of the queue's file.", func() float64 {
+		info, err := os.Stat(q.o.Path)
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(info.Size())
+	})
+	gauge("ticketrail_queue_disk_free_bytes", "Bytes that may still be written to the disk of the queue's file.",
+		func() float64 {
+			free, err := store.FreeBytes(q.space.Dir)
+			if err != nil { // 0 would be an alarm
+				return math.NaN()
+			}
+			return float64(free)
+		})
+
 	if reg != nil {
 		reg.MustRegister(&collector{q})
 	}
@@ -50,31 +81,17 @@ var (
 		"Jobs in a station's queue now.", []string{"station", "state"}, nil)
 	descEnded = prometheus.NewDesc("ticketrail_queue_ended_total",
 		"Jobs of a station that ended in a state, since its database was created. "+
-			"One that failed and was then cancelled counts in both.",
+			"One that failed counts as failed, also if it was cancelled later.",
 		[]string{"station", "state"}, nil)
-	descUnaccounted = prometheus.NewDesc("ticketrail_queue_unaccounted_jobs",
-		"Jobs by which the books do not balance. Anything but 0 is a bug or a damaged file.", nil, nil)
 	descOldest = prometheus.NewDesc("ticketrail_queue_oldest_job_age_seconds",
 		"Running time that the oldest job in a station's queue has waited; 0 if none waits.", []string{"station"}, nil)
-	descFile = prometheus.NewDesc("ticketrail_queue_file_bytes",
-		"Size of the queue's file.", nil, nil)
-	descUnused = prometheus.NewDesc("ticketrail_queue_file_free_bytes",
-		"Bytes of the queue's file that hold nothing.", nil, nil)
-	descDiskFree = prometheus.NewDesc("ticketrail_queue_disk_free_bytes",
-		"Bytes that may still be written to the disk of the queue's file.", nil, nil)
-	descFull = prometheus.NewDesc("ticketrail_queue_storage_full",
-		"1 while new requests are refused because the disk is full.", nil, nil)
-	descCopyFailing = prometheus.NewDesc("ticketrail_queue_copy_failing",
-		"1 while the copy of the queue's file is not complete.", nil, nil)
 )
 
-// collector reads the gauges from the lanes when Prometheus asks, so they are never stale.
+// collector reads the metrics of the stations from their lanes when Prometheus asks, so they are never stale.
 type collector struct{ q *Queue }
 
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		descJobs, descEnded, descUnaccounted, descOldest, descFile, descUnused, descDiskFree, descFull, descCopyFailing,
-	} {
+	for _, d := range []*prometheus.Desc{descJobs, descEnded, descOldest} {
 		ch <- d
 	}
 }
@@ -93,37 +110,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 				continue
 			}
 
-			if state == ticket.Failed { // a counter must not go down when a person cancels the job
-				count += s.Books.FailedCancelled
-			}
 			ch <- prometheus.MustNewConstMetric(descEnded, prometheus.CounterValue, float64(count), name, string(state))
 		}
 		gauge(descOldest, s.Oldest.Seconds(), name)
-	}
-
-	gauge(descUnaccounted, float64(c.q.Unaccounted()))
-	failing := 0.0
-	if c.q.CopyProblem() != nil {
-		failing = 1
-	}
-	gauge(descCopyFailing, failing)
-
-	full := 0.0
-	if c.q.space.IsFull.Load() {
-		full = 1
-	}
-	gauge(descFull, full)
-
-	if info, err := os.Stat(c.q.o.Path); err == nil {
-		gauge(descFile, float64(info.Size()))
-	}
-
-	if db := c.q.db.Load(); db != nil { // else the file is being reopened
-		gauge(descUnused, float64(db.Stats().FreeAlloc))
-	}
-
-	if free, err := store.FreeBytes(c.q.space.Dir); err == nil {
-		gauge(descDiskFree, float64(free))
 	}
 }
 

@@ -23,54 +23,52 @@ import (
 // of them or, with an error, none. It returns the new jobs in the same order. If versions are given, one
 // for each of ids, each job must still have its own: see [Job].
 func (q *Queue) Move(ctx context.Context, ids []uint64, to string, versions ...string) ([]uint64, error) {
-	if err := checkName("station", to); err != nil {
-		return nil, fmt.Errorf("move jobs: %w", err)
-	}
-
-	if len(versions) > 0 && len(versions) != len(ids) {
-		return nil, fmt.Errorf("move jobs: %d versions of %d jobs", len(versions), len(ids))
-	}
-	if len(ids) > maxMove {
-		return nil, fmt.Errorf("move jobs: %d at once, at most %d are allowed: move all of a station instead",
-			len(ids), maxMove)
+	var found map[uint64]search
+	err := checkName("station", to)
+	switch {
+	case err != nil:
+	case len(versions) > 0 && len(versions) != len(ids):
+		err = fmt.Errorf("%d versions of %d jobs", len(versions), len(ids))
+	case len(ids) > maxMove:
+		err = fmt.Errorf("%d jobs at once, at most %d are allowed: move all of a station instead", len(ids), maxMove)
+	default:
+		found, err = q.searchHeld(ctx, func(_ string, e entry) bool { return slices.Contains(ids, e.job) })
 	}
 
 	var moved []uint64
-	found, err := q.searchHeld(ctx, func(_ string, e entry) bool { return slices.Contains(ids, e.job) })
-	if err != nil {
-		return nil, fmt.Errorf("move to %s: %w", to, err)
+	if err == nil {
+		err = q.do(ctx, opOnce, copyOp*len(ids), func(b *batch) error {
+			all, err := b.checkAllMovable(ids, to, versions)
+			for _, m := range all { // only now, because an operation that has written must not fail
+				moved = append(moved, b.move(m, to, found))
+			}
+			return err
+		})
 	}
 
-	err = q.do(ctx, opOnce, copyOp*len(ids), func(b *batch) error {
-		seen := map[uint64]bool{}
-		var all []movable
-		for i, id := range ids {
-			if seen[id] {
-				return fmt.Errorf("job %d: %w: it is named twice", id, ErrConflict)
-			}
-			seen[id] = true
-
-			checked, err := b.checkMovable(id, to)
-			if err == nil && len(versions) > 0 {
-				err = checked.state.checkSeen(versions[i])
-			}
-			if err != nil {
-				return fmt.Errorf("job %d: %w", id, err)
-			}
-			all = append(all, checked)
-		}
-
-		// Only now, because an operation that has written must not fail.
-		for _, m := range all {
-			moved = append(moved, b.move(m, to, found))
-		}
-		return nil
-	})
-
 	if err != nil {
-		return nil, fmt.Errorf("move to %s: %w", to, err)
+		return nil, wrap(err, "move to %s", to)
 	}
 	return moved, nil
+}
+
+// checkAllMovable returns jobs of which each can be moved, or none of them.
+func (b *batch) checkAllMovable(ids []uint64, to string, versions []string) (all []movable, err error) {
+	for i, id := range ids {
+		checked, err := b.checkMovable(id, to)
+		switch {
+		case slices.Contains(ids[:i], id):
+			err = fmt.Errorf("%w: it is named twice", ErrConflict)
+		case err == nil && len(versions) > 0:
+			err = checked.state.checkSeen(versions[i])
+		}
+
+		if err != nil {
+			return nil, fmt.Errorf("job %d: %w", id, err)
+		}
+		all = append(all, checked)
+	}
+	return all, nil
 }
 
 // One transaction moves at most so many jobs, because tickets wait while it commits: Move, which
@@ -87,27 +85,37 @@ type movable struct {
 	payload []byte
 }
 
-// checkMovable returns a job, or why it cannot be moved. It blocks the lending of the job's lane, so that the
-// answer stays true until the batch ends.
+// checkMovable returns a job, or why it cannot be moved.
 func (b *batch) checkMovable(id uint64, to string) (movable, error) {
-	state, err := b.state(id)
-	if err != nil {
+	state, err := b.changeable(id)
+	switch {
+	case err != nil:
 		return movable{}, err
-	}
-
-	switch lent := b.blockLending(state.Station); {
-	case state.checkReplaced() != nil:
-		return movable{}, state.checkReplaced()
 	case !state.State.Open():
 		return movable{}, fmt.Errorf("%w: it is %s; reprint it there instead", ErrConflict, state.State)
-	case lent == id:
-		return movable{}, fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
 	case state.Station == to:
 		return movable{}, fmt.Errorf("%w: it is already in the queue of %s", ErrConflict, to)
 	}
 
 	payload, err := b.payload(id)
 	return movable{id, state, payload}, err
+}
+
+// changeable returns the state of a job, or why a person can do nothing with it now. It blocks the lending of the
+// job's lane, so that the answer stays true until the batch ends.
+func (b *batch) changeable(id uint64) (jobState, error) {
+	state, err := b.state(id)
+	if err != nil {
+		return state, err
+	}
+
+	switch lent := b.blockLending(state.Station); {
+	case lent == id && state.State.Open():
+		err = fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
+	case state.State == ticket.Moved || state.ReprintedAs != 0:
+		err = fmt.Errorf("%w: it is %s: %s; look at that job", ErrConflict, state.State, state.Why)
+	}
+	return state, err
 }
 
 // move moves a job. A doubt moves with it, for the POSSIBLE DUPLICATE mark. But a person who moves a held ticket wants
@@ -128,7 +136,6 @@ func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
 // replace ends a job as moved, and enqueues n at the end of the queue of to instead of it. why is for people.
 func (b *batch) replace(id uint64, s, n jobState, to string, payload []byte, why string) uint64 {
 	// At most one doubt less than maxDoubt, or the other station would hold it at once.
-
 	n.Station, n.MadeFrom, n.Attempts, n.Doubts, n.Why = to, id, 0, min(n.Doubts, maxDoubt-1), why
 	moved := b.enqueue(n, payload, false)
 	b.books(to).MovedIn++
@@ -174,10 +181,7 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) (all []uint64, err
 		}
 	}
 
-	if err != nil {
-		err = fmt.Errorf("move all of %s: %w", from, err)
-	}
-	return all, err
+	return all, wrap(err, "move all of %s", from)
 }
 
 // openOf copies the pending and held jobs of a lane, in order.
@@ -193,18 +197,11 @@ func (q *Queue) openOf(station string) []entry {
 // Cancel ends a job that waits, is held, or has failed: it will not be printed. reason is for
 // people. If a version is given, the job must still have it: see [Job].
 func (q *Queue) Cancel(ctx context.Context, id uint64, reason string, version ...string) error {
-	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
-		state, err := b.state(id)
-		if err != nil {
-			return err
-		}
-
-		lent := b.blockLending(state.Station)
+	return wrap(q.do(ctx, opOnce, smallOp, func(b *batch) error {
+		state, err := b.changeable(id)
 		switch {
-		case lent == id && state.State.Open():
-			return fmt.Errorf("%w: it is printing; hold the station and wait until it is done", ErrConflict)
-		case state.checkReplaced() != nil:
-			return state.checkReplaced()
+		case err != nil:
+			return err
 		case !state.State.Open() && state.State != ticket.Failed:
 			return fmt.Errorf("%w: it is %s already", ErrConflict, state.State)
 		}
@@ -215,10 +212,5 @@ func (q *Queue) Cancel(ctx context.Context, id uint64, reason string, version ..
 
 		b.finish(id, state, ticket.Cancelled, reason)
 		return nil
-	})
-
-	if err != nil {
-		return fmt.Errorf("cancel job %d: %w", id, err)
-	}
-	return nil
+	}), "cancel job %d", id)
 }

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -25,7 +24,7 @@ const restored = "The database was damaged. Tickets that are marked POSSIBLE DUP
 // The slips are one transaction with the end of the notice. A crash before its commit: the next start does it. After
 // it: they print first.
 func (q *Queue) TellStations(ctx context.Context, stations []string, zone string) error {
-	err := q.do(ctx, opOnce, copyOp*len(stations), func(b *batch) error {
+	return wrap(q.do(ctx, opOnce, copyOp*len(stations), func(b *batch) error {
 		raw := b.bucket(bucketMeta).Get(keyNotice)
 		if raw == nil {
 			return nil
@@ -43,24 +42,11 @@ func (q *Queue) TellStations(ctx context.Context, stations []string, zone string
 
 		for _, station := range stations {
 			if !n.Before.IsZero() || len(b.pendingOf(station)) > 0 {
-				b.tell(station, text, zone)
+				b.enqueueSlip(station, ticket.Ticket{Number: "NOTICE", Zone: zone, Notes: []string{text}})
 			}
 		}
 
 		b.del(b.bucket(bucketMeta), keyNotice)
 		return nil
-	})
-
-	if err != nil {
-		return fmt.Errorf("tell the stations what happened: %w", err)
-	}
-	return nil
-}
-
-// tell puts a slip with a text in front of a station's tickets.
-func (b *batch) tell(station, text, zone string) {
-	slip := ticket.Ticket{Number: "NOTICE", Received: b.wall.UTC(), Zone: zone, Notes: []string{text}}
-	state := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
-	b.enqueue(state, b.encodeTicket(slip), true)
-	b.books(station).Enqueued++
+	}), "tell the stations that the database was damaged")
 }

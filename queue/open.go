@@ -47,7 +47,7 @@ type Queue struct {
 	closeErr       error
 
 	mu         sync.Mutex // guards the fields below, and all of every lane
-	lanes      map[string]*lane
+	lanes      lanes
 	open       int   // jobs in all lanes; only the committer changes it
 	storageErr error // why nothing can be committed now; nil: it can
 	damage     error // a record that cannot be read; nil: none was found
@@ -81,7 +81,7 @@ func open(o Options, s store.Hooks) (*Queue, error) {
 	queue := &Queue{
 		o: o, log: o.Logger, hooks: s, in: newInbox(),
 		clock: &clock{wallClock: cmp.Or[Clock](o.Clock, systemClock{}), started: time.Now()},
-		lanes: map[string]*lane{}, ended: make(chan struct{}), broken: make(chan struct{}),
+		lanes: lanes{}, ended: make(chan struct{}), broken: make(chan struct{}),
 	}
 
 	queue.KeepOutcomes(o.KeepOutcomes)
@@ -112,7 +112,7 @@ func open(o Options, s store.Hooks) (*Queue, error) {
 	queue.db.Store(db)
 	queue.install(loaded)
 	queue.clock.start(loaded.clock, time.Duration(loaded.youngest))
-	queue.addTimeOff()
+	queue.clock.addTimeOff(queue.log)
 
 	queue.space = store.NewSpace(o.Path, o.Reserve, o.Logger)
 	queue.metrics = newMetrics(queue, o.Registerer)
@@ -172,28 +172,17 @@ func (o Options) complete() (Options, error) {
 		return o, errors.New("a retention or MaxBacklog is negative")
 	}
 
-	if o.DedupRetention == 0 {
-		o.DedupRetention = 168 * time.Hour
-	}
-	if o.HistoryRetention == 0 {
-		o.HistoryRetention = 72 * time.Hour
-	}
-
+	o.DedupRetention = cmp.Or(o.DedupRetention, 168*time.Hour)
+	o.HistoryRetention = cmp.Or(o.HistoryRetention, 72*time.Hour)
 	// 100,000 open jobs take about 5 MB of memory (see entry), and more than any kitchen can print
 	// in a day.
-	if o.MaxBacklog == 0 {
-		o.MaxBacklog = 100_000
-	}
+	o.MaxBacklog = cmp.Or(o.MaxBacklog, 100_000)
 
 	if o.CheckCopy == nil {
 		o.CheckCopy = func(_ context.Context, path string) error { return store.Check(path, Contents) }
 	}
 
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-
-	o.Logger = o.Logger.With("component", "queue")
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "queue")
 	return o, nil
 }
 

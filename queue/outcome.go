@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -19,18 +18,18 @@ const outcomesName = "outcomes"
 
 // An Outcome is something that became of a job.
 type Outcome struct {
-	Seq     uint64 // ascending, without gaps but for outcomes that were too old: see Queue.KeepOutcomes
-	Job     uint64
-	What    string // Accepted, Late, held, or a final [ticket.State]
-	Station string
-	Reason  string
-	At      time.Time // wall clock, milliseconds
+	Seq     uint64    `json:"-"` // ascending, without gaps but for outcomes that were too old: see Queue.KeepOutcomes
+	Job     uint64    `json:"j"`
+	What    string    `json:"w"` // Accepted, Late, held, or a final [ticket.State]
+	Station string    `json:"s"`
+	Reason  string    `json:"why,omitempty"`
+	At      time.Time `json:"-"` // wall clock, milliseconds
 	// Attempts and Doubt are the job's at that time.
-	Attempts int
-	Doubt    bool
+	Attempts int  `json:"a,omitempty"`
+	Doubt    bool `json:"d,omitempty"`
 	// Order and Jobs belong to an order, see [Queue.NoteOrder]; Job is the first of them.
-	Order string
-	Jobs  []uint64
+	Order string   `json:"o,omitempty"`
+	Jobs  []uint64 `json:"js,omitempty"`
 }
 
 // The values of Outcome.What beside the states of tickets.
@@ -44,16 +43,9 @@ const (
 
 // storedOutcome is an Outcome in the file. A damaged one is passed over.
 type storedOutcome struct {
-	Job      uint64       `json:"j"`
-	What     ticket.State `json:"w"` // or Accepted, Late, Ready, NotReady
-	Station  string       `json:"s"`
-	Reason   string       `json:"why,omitempty"`
-	At       int64        `json:"at"` // wall clock, ms
-	Running  int64        `json:"t"`  // running time, ns
-	Attempts int          `json:"a,omitempty"`
-	Doubt    bool         `json:"d,omitempty"`
-	Order    string       `json:"o,omitempty"`
-	Jobs     []uint64     `json:"js,omitempty"`
+	Outcome
+	Wall    int64         `json:"at"` // ms
+	Running time.Duration `json:"t"`
 }
 
 // KeepOutcomes says whether outcomes are kept for [Queue.Outcomes] from now on: until they are forgotten,
@@ -70,40 +62,29 @@ func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
 
 		cursor := outcomes.Cursor()
 		for key, raw := cursor.First(); key != nil && len(out) < limit; key, raw = cursor.Next() {
-			outcome, stored := Outcome{Seq: binary.BigEndian.Uint64(key)}, storedOutcome{}
-			if unsealJSON(raw, &stored) == nil {
-				outcome.Job, outcome.What, outcome.Station = stored.Job, string(stored.What), stored.Station
-				outcome.Reason = stored.Reason
-				outcome.Attempts, outcome.Doubt = stored.Attempts, stored.Doubt
-				outcome.Order, outcome.Jobs = stored.Order, stored.Jobs
-				outcome.At = time.UnixMilli(stored.At).UTC()
+			var stored storedOutcome
+			if unsealJSON(raw, &stored) != nil {
+				stored = storedOutcome{}
 			}
-			out = append(out, outcome)
+			stored.Seq, stored.At = binary.BigEndian.Uint64(key), time.UnixMilli(stored.Wall).UTC()
+			out = append(out, stored.Outcome)
 		}
 		return nil
 	})
 
-	if err != nil {
-		return nil, fmt.Errorf("read outcomes: %w", err)
-	}
-	return out, nil
+	return out, wrap(err, "read outcomes")
 }
 
 // NoteOrder stores an outcome of an order and changes the map kv in one transaction: a crash leaves both or none. A nil
 // value deletes its key. It returns the errors of [KV.Put].
 func (q *Queue) NoteOrder(ctx context.Context, kv *KV, values map[string][]byte, o Outcome) error {
-	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
+	return wrap(q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		if err := b.putAll(kv, values); err != nil {
 			return err
 		}
-		b.storeOutcome(storedOutcome{Job: o.Job, What: ticket.State(o.What), Station: o.Station, Order: o.Order,
-			Jobs: o.Jobs})
+		b.storeOutcome(o)
 		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("note that an order is %s: %w", o.What, err)
-	}
-	return nil
+	}), "note that an order is %s", o.What)
 }
 
 // OutcomesKept says how many outcomes there are.
@@ -124,14 +105,10 @@ func (q *Queue) OutcomesKept() (n uint64, err error) {
 // ForgetOutcomes removes those up to a sequence, because they were taken. A crash before its commit: they are told
 // again.
 func (q *Queue) ForgetOutcomes(ctx context.Context, through uint64) error {
-	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
+	return wrap(q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		b.dropOutcomes(func(seq uint64, _ []byte) bool { return seq <= through })
 		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("forget outcomes: %w", err)
-	}
-	return nil
+	}), "forget outcomes")
 }
 
 // dropOutcomes removes outcomes from the oldest on for as long as which says so, but few in one transaction.
@@ -157,7 +134,7 @@ func (b *batch) dropOutcomes(which func(seq uint64, raw []byte) bool) (dropped i
 func (b *batch) pruneOutcomes(retention time.Duration) int {
 	return b.dropOutcomes(func(_ uint64, raw []byte) bool {
 		var s storedOutcome
-		return unsealJSON(raw, &s) != nil || b.now-time.Duration(s.Running) > retention
+		return unsealJSON(raw, &s) != nil || b.now-s.Running > retention
 	})
 }
 
@@ -167,7 +144,7 @@ func (q *Queue) MarkLate(ctx context.Context, older time.Duration) error {
 		return nil
 	}
 
-	err := q.do(ctx, opOnce, smallOp, func(b *batch) error {
+	return wrap(q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		for _, e := range q.late(older) {
 			state, err := b.state(e.job)
 			if err != nil || state.State != ticket.Pending { // damaged: the station finds that
@@ -177,15 +154,10 @@ func (q *Queue) MarkLate(ctx context.Context, older time.Duration) error {
 			state.Late = true
 			b.setState(e.job, state)
 			b.noteOutcome(e.job, state, Late)
-			b.afterCommit(func() { q.lane(state.Station).update(state.laneEntry(e.job)) })
+			b.afterCommit(func() { q.lane(state.Station).place(e.job, &state) })
 		}
 		return nil
-	})
-
-	if err != nil {
-		return fmt.Errorf("mark late jobs: %w", err)
-	}
-	return nil
+	}), "mark late jobs")
 }
 
 // late returns pending jobs that are older and not marked, a few of them.

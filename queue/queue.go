@@ -23,6 +23,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -53,6 +54,14 @@ var (
 	// ErrDamaged: the file, or a record in it, is not as it was written.
 	ErrDamaged = store.ErrDamaged
 )
+
+// wrap puts an operation before its error; nil stays nil.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
 
 // Clock is the wall clock, and whether it can be trusted. A box without a battery boots in 1970 and
 // NTP steps its clock later, so the wall clock decides nothing here unless it says that it is

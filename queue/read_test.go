@@ -348,12 +348,11 @@ func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 			Station: "grill", State: ticket.Held, Pos: 1, Req: 2, Enqueued: 3, Attempts: 4, Doubts: 5, Reprint: true,
 			Slip: true, MadeFrom: 6, ShownOn: "w", Received: 7, Finished: 8, Why: "x",
 		}),
-		`bc07a8ae {"books":{"enqueued":1,"reprinted":2,"moved_in":3,"moved_out":4,"outcomes":{"failed":5},` +
-			`"failed_cancelled":6},` +
+		`fb60c135 {"books":{"enqueued":1,"reprinted":2,"moved_in":3,"moved_out":4,"outcomes":{"failed":5}},` +
 			`"hold":{"reason":"x","since":"2026-11-20T19:30:00Z"}}`: record(stationRecord{
 			Hold: &StationHold{"x", at}, Books: Books{
 				Enqueued: 1, Reprinted: 2, MovedIn: 3, MovedOut: 4,
-				Outcomes: map[ticket.State]uint64{ticket.Failed: 5}, FailedCancelled: 6,
+				Outcomes: map[ticket.State]uint64{ticket.Failed: 5},
 			},
 		}),
 		`9d6ae716 {"running":1,"wall":"2026-11-20T19:30:00Z","synchronized":true}`: record(clockRecord{1, at, true}),

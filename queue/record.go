@@ -24,16 +24,7 @@ const crcSize = 4
 
 // seal returns the stored form of the concatenated parts.
 func seal(parts ...[]byte) []byte {
-	size := crcSize
-	for _, p := range parts {
-		size += len(p)
-	}
-
-	sealed := make([]byte, crcSize, size)
-	for _, p := range parts {
-		sealed = append(sealed, p...)
-	}
-
+	sealed := slices.Concat(slices.Insert(parts, 0, make([]byte, crcSize))...)
 	binary.BigEndian.PutUint32(sealed, crc32.Checksum(sealed[crcSize:], castagnoli))
 	return sealed
 }

@@ -31,7 +31,7 @@ type replay struct {
 	damaged int                   // lines that cannot be read
 	again   int                   // tickets that the file had lost
 	behind  bool                  // the file had lost something
-	failed  error                 // of a commit
+	failed  error                 // of a commit: nothing more is done
 }
 
 // replay reads the log. After an error the file is to be reopened, and it is called again. A log that cannot be read
@@ -47,13 +47,8 @@ func (q *Queue) replay() error {
 		replaying.damaged++ // and perhaps more
 	}
 
-	if replaying.failed == nil {
-		replaying.flush()
-	}
-	if replaying.failed == nil {
-		replaying.finish()
-	}
-
+	replaying.flush()
+	replaying.finish()
 	if replaying.failed != nil {
 		return replaying.failed
 	}
@@ -131,38 +126,30 @@ func (r *replay) line(object []byte) error {
 	return nil
 }
 
-// commit runs one transaction of the replay.
-func (r *replay) commit(apply func(*batch) error) error {
-	var errs []error
-	errs, r.failed = r.q.commit([]*op{{kind: opOnce, apply: apply}})
-	if r.failed == nil && errs[0] != nil {
-		r.failed = errs[0]
+// commit runs one transaction of the replay, unless one has failed.
+func (r *replay) commit(apply func(*batch)) {
+	if r.failed == nil {
+		_, r.failed = r.q.commit([]*op{{kind: opOnce, apply: func(b *batch) error { apply(b); return nil }}})
 	}
-	return r.failed
 }
 
 // flush does the lines that were kept.
 func (r *replay) flush() error {
-	lines, again := r.lines, 0
-	r.lines, r.size = nil, 0
-	if len(lines) == 0 {
-		return nil
+	if len(r.lines) > 0 {
+		r.commit(func(b *batch) {
+			for i := range r.lines {
+				if r.lines[i].Request != nil {
+					r.again += r.acceptAgain(b, &r.lines[i])
+				} else {
+					r.again += r.makeAgain(b, &r.lines[i])
+				}
+			}
+		})
 	}
 
-	err := r.commit(func(b *batch) error {
-		for i := range lines {
-			if lines[i].Request != nil {
-				again += r.acceptAgain(b, &lines[i])
-			} else {
-				again += r.makeAgain(b, &lines[i])
-			}
-		}
-		return nil
-	})
-
-	r.again += again
-	r.behind = r.behind || again > 0
-	return err
+	r.lines, r.size = nil, 0
+	r.behind = r.again > 0
+	return r.failed
 }
 
 // acceptAgain accepts a request of which the file has no job, and returns how many tickets came of it.
@@ -241,45 +228,25 @@ func (r *replay) makeAgain(b *batch, l *logLine) int {
 
 // finish ends the jobs that had ended, and puts all that still wait in doubt if the file had lost anything.
 func (r *replay) finish() {
-	jobs := slices.Sorted(maps.Keys(r.became))
-
-	for part := range slices.Chunk(jobs, maxBatch) {
-		behind := false
-		if r.commit(func(b *batch) error {
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(r.became)), maxBatch) {
+		r.commit(func(b *batch) {
 			for _, job := range part {
-				behind = r.endAgain(b, r.became[job]) || behind
+				r.behind = r.endAgain(b, r.became[job]) || r.behind
 			}
-			return nil
-		}) != nil {
-			return
-		}
-		r.behind = r.behind || behind
+		})
 	}
 
-	if r.highest > 0 && r.commit(func(b *batch) error { b.raiseSequence(r.highest); return nil }) != nil {
-		return
+	if r.highest > 0 {
+		r.commit(func(b *batch) { b.raiseSequence(r.highest) })
 	}
 
 	if !r.behind || r.foreign {
 		return
 	}
 
-	var open []uint64
-
-	r.q.mu.Lock()
-	for _, l := range r.q.lanes {
-		for _, e := range l.pending {
-			open = append(open, e.job)
-		}
-		for _, e := range l.held {
-			open = append(open, e.job)
-		}
-	}
-	r.q.mu.Unlock()
-
-	for part := range slices.Chunk(open, maxBatch) {
-		if r.commit(func(b *batch) error { b.doubt(part); return nil }) != nil {
-			return
+	for _, station := range r.q.Stations() {
+		for part := range slices.Chunk(r.q.openOf(station.Name), maxBatch) {
+			r.commit(func(b *batch) { b.doubt(part) })
 		}
 	}
 }
@@ -304,7 +271,7 @@ func (r *replay) endAgain(b *batch, l *loggedJob) (lost bool) {
 	case l.State == ticket.Held && state.State == ticket.Pending:
 		state.State, state.Why, state.Doubts = ticket.Held, l.Why, max(state.Doubts, l.Doubts)
 		b.setState(job, state)
-		b.afterCommit(func() { b.q.lane(state.Station).holdEntry(state.laneEntry(job)) })
+		b.afterCommit(func() { b.q.lane(state.Station).place(job, &state) })
 		return true
 	case l.State.Open():
 		return state.State.Open()
@@ -321,19 +288,14 @@ func (r *replay) endAgain(b *batch, l *loggedJob) (lost bool) {
 }
 
 // doubt marks tickets that wait as in doubt.
-func (b *batch) doubt(jobs []uint64) {
-	for _, job := range jobs {
-		state, err := b.state(job)
+func (b *batch) doubt(open []entry) {
+	for _, e := range open {
+		state, err := b.state(e.job)
 		if err != nil || state.Doubts > 0 || !state.doubtIfOwed() {
 			continue
 		}
 
-		b.setState(job, state)
-		b.afterCommit(func() {
-			lane := b.q.lane(state.Station)
-			if lane.update(state.laneEntry(job)); state.State == ticket.Held {
-				lane.held[state.Pos] = state.laneEntry(job)
-			}
-		})
+		b.setState(e.job, state)
+		b.afterCommit(func() { b.q.lane(state.Station).place(e.job, &state) })
 	}
 }

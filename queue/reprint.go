@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -58,34 +59,23 @@ func (q *Queue) Reprint(ctx context.Context, id uint64, o ReprintOptions) (Repri
 // reprint is Reprint within its transaction. It blocks lending first, so that a held or failed
 // original cannot start to print as well.
 func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, error) {
-	original, err := b.state(id)
+	original, err := b.copyable(id)
+	if err == nil {
+		err = original.checkSeen(o.Version)
+	}
 	if err != nil {
-		return Reprinted{}, err
-	}
-
-	if err := original.checkSeen(o.Version); err != nil {
-		return Reprinted{}, err
-	}
-
-	if err := b.checkCopy(id, &original); err != nil {
 		return Reprinted{}, err
 	}
 
 	done, source := Reprinted{}, original
 	if latest := latestOf(b.tx, id); latest != id {
 		done.Latest = latest
-		if source, err = b.state(latest); err == nil {
-			err = b.checkCopy(latest, &source)
-		}
-		if err != nil {
+		if source, err = b.copyable(latest); err != nil {
 			return Reprinted{}, fmt.Errorf("job %d has replaced it: %w", latest, err)
 		}
 	}
 
-	station := o.Station
-	if station == "" {
-		station = source.Station
-	}
+	station := cmp.Or(o.Station, source.Station)
 	if err := checkName("station", station); err != nil {
 		return Reprinted{}, err
 	}
@@ -112,19 +102,13 @@ func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, e
 	return done, nil
 }
 
-// checkCopy returns an error if a job cannot be copied now. It blocks the lending of its lane.
-func (b *batch) checkCopy(id uint64, s *jobState) error {
-	lent := b.blockLending(s.Station)
-
-	switch err := s.checkReplaced(); {
-	case err != nil:
-		return err
-	case s.State == ticket.Pending && lent == id:
-		return fmt.Errorf("%w: it is printing; wait until it is done", ErrConflict)
-	case s.State == ticket.Pending:
-		return fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict, s.Station)
+// copyable returns the state of a job, or why it cannot be copied now.
+func (b *batch) copyable(id uint64) (jobState, error) {
+	state, err := b.changeable(id)
+	if err == nil && state.State == ticket.Pending {
+		err = fmt.Errorf("%w: it still waits to print at %s; move or cancel it instead", ErrConflict, state.Station)
 	}
-	return nil
+	return state, err
 }
 
 // copied ends a held or failed job of which a copy was made, and counts the copies of any other.
@@ -165,15 +149,10 @@ func (b *batch) present(id uint64, found search) (payload []byte, later []string
 // latestOf is the job whose ticket has replaced the ticket of a job, or of one that it was made from; else the job
 // itself. Damaged records end the search.
 func latestOf(tx *bolt.Tx, job uint64) uint64 {
-	state := func(job uint64) jobState {
-		decoded, _ := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
-		return decoded
-	}
-
 	for from := job; from != 0; {
-		first := state(from)
+		first, _ := stateIn(tx, from)
 		latest := from
-		for next := first; next.ReplacedBy > latest; next = state(latest) {
+		for next := first; next.ReplacedBy > latest; next, _ = stateIn(tx, latest) {
 			latest = next.ReplacedBy
 		}
 
@@ -187,14 +166,6 @@ func latestOf(tx *bolt.Tx, job uint64) uint64 {
 		from = first.MadeFrom
 	}
 	return job
-}
-
-// checkReplaced returns an error that names the other job if another one has replaced this.
-func (s *jobState) checkReplaced() error {
-	if s.State == ticket.Moved || s.ReprintedAs != 0 {
-		return fmt.Errorf("%w: it is %s: %s; look at that job", ErrConflict, s.State, s.Why)
-	}
-	return nil
 }
 
 // payload copies the stored ticket of a job, if it can be read. The copy is needed because bbolt's

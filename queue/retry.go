@@ -13,16 +13,16 @@ import (
 // Retry settles the lease: the attempt failed and counts, and the ticket is next again. If it had
 // begun it is in doubt, and held for a person if that is the second doubt.
 func (l *Lease) Retry(ctx context.Context, reason string) error {
-	return l.settle(ctx, "retry", func(b *batch, s jobState, begun bool) {
+	return l.settle(ctx, "retry", func(b *batch, s jobState, _ bool) {
 		s.Attempts++
-		l.requeue(b, s, begun, reason)
+		l.requeue(b, s, reason)
 	})
 }
 
 // Return settles the lease without counting an attempt: there was a shutdown, or no paper. If it had
 // begun the ticket is in doubt all the same.
 func (l *Lease) Return(ctx context.Context, reason string) error {
-	return l.settle(ctx, "return", func(b *batch, s jobState, begun bool) { l.requeue(b, s, begun, reason) })
+	return l.settle(ctx, "return", func(b *batch, s jobState, _ bool) { l.requeue(b, s, reason) })
 }
 
 // Hold settles the lease: a person must decide about this ticket. The next one prints.
@@ -30,7 +30,6 @@ func (l *Lease) Hold(ctx context.Context, reason string) error {
 	return l.settle(ctx, "hold", func(b *batch, s jobState, begun bool) {
 		if begun {
 			s.Attempts++
-			s.Doubts = l.doubtsAfter(s.Doubts)
 		}
 		l.hold(b, s, reason)
 	})
@@ -39,11 +38,8 @@ func (l *Lease) Hold(ctx context.Context, reason string) error {
 // Fail settles the lease: no attempt can ever succeed. The job stays, as failed, until a person
 // cancels or reprints it.
 func (l *Lease) Fail(ctx context.Context, reason string) error {
-	return l.settle(ctx, "fail", func(b *batch, s jobState, begun bool) {
+	return l.settle(ctx, "fail", func(b *batch, s jobState, _ bool) {
 		s.Attempts++
-		if begun {
-			s.Doubts = l.doubtsAfter(s.Doubts)
-		}
 		b.finish(l.job, s, ticket.Failed, reason)
 	})
 }
@@ -57,11 +53,8 @@ func (l *Lease) Move(ctx context.Context, to, refusedBy, reason string) error {
 	if err := checkName("station", to); err != nil {
 		return fmt.Errorf("move job %d: %w", l.job, err)
 	}
-	return l.settle(ctx, "move", func(b *batch, s jobState, begun bool) {
+	return l.settle(ctx, "move", func(b *batch, s jobState, _ bool) {
 		s.Attempts++
-		if begun {
-			s.Doubts = l.doubtsAfter(s.Doubts)
-		}
 
 		moved := s
 		moved.RefusedBy = append(slices.Clone(s.RefusedBy), refusedBy)
@@ -71,11 +64,7 @@ func (l *Lease) Move(ctx context.Context, to, refusedBy, reason string) error {
 
 // requeue leaves the ticket in its position, or holds it if it may have come out maxDoubt times. It
 // keeps its position, so the next ticket does not overtake it.
-func (l *Lease) requeue(b *batch, s jobState, begun bool, reason string) {
-	if begun {
-		s.Doubts = l.doubtsAfter(s.Doubts)
-	}
-
+func (l *Lease) requeue(b *batch, s jobState, reason string) {
 	if s.Doubts >= maxDoubt {
 		l.hold(b, s, "it may have come out twice: "+reason)
 		return
@@ -83,7 +72,7 @@ func (l *Lease) requeue(b *batch, s jobState, begun bool, reason string) {
 
 	s.Why = reason
 	b.setState(l.job, s)
-	b.afterCommit(func() { l.q.lane(s.Station).update(s.laneEntry(l.job)) })
+	b.afterCommit(func() { l.q.lane(s.Station).place(l.job, &s) })
 }
 
 // hold takes the ticket out of the way of the others, for a person.
@@ -91,5 +80,5 @@ func (l *Lease) hold(b *batch, s jobState, reason string) {
 	s.State, s.Why = ticket.Held, reason
 	b.setState(l.job, s)
 	b.noteOutcome(l.job, s, string(ticket.Held))
-	b.afterCommit(func() { l.q.lane(s.Station).holdEntry(s.laneEntry(l.job)) })
+	b.afterCommit(func() { l.q.lane(s.Station).place(l.job, &s) })
 }

@@ -34,25 +34,12 @@ const (
 
 // search begins a search, and reads the present jobs.
 func (q *Queue) search(ctx context.Context, job uint64) (s search, err error) {
-	for more := true; more; {
-		if err := ctx.Err(); err != nil {
-			return search{}, err
-		}
-
-		err := q.view(func(tx *bolt.Tx) error {
-			if s.next == nil && !s.begin(tx, job) {
-				more = false
-				return nil
-			}
-			more = s.read(tx, pageSize)
-			return nil
+	for more := true; more && err == nil; {
+		err = q.viewPage(ctx, func(tx *bolt.Tx) {
+			more = (s.next != nil || s.begin(tx, job)) && s.read(tx, pageSize)
 		})
-
-		if err != nil {
-			return search{}, err
-		}
 	}
-	return s, nil
+	return s, err
 }
 
 // searchHeld searches for each of the held jobs that want returns true for. Jobs are held for a person, so
@@ -86,19 +73,15 @@ func (q *Queue) searchHeld(ctx context.Context, want func(station string, e entr
 func (s *search) begin(tx *bolt.Tx, job uint64) bool {
 	s.job = latestOf(tx, job)
 
-	read := func(job uint64) (jobState, error) {
-		return decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
-	}
-
-	state, err1 := read(s.job)
-	shown, err2 := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(s.job)))
+	state, err1 := stateIn(tx, s.job)
+	shown, err2 := ticketIn(tx, s.job)
 	if errors.Join(err1, err2) != nil || shown.Kind != ticket.Order || state.Req == 0 {
 		return false
 	}
 
 	s.ticket, s.next = shown, key64(state.Req+1)
 	for state.MadeFrom != 0 {
-		before, err := read(state.MadeFrom)
+		before, err := stateIn(tx, state.MadeFrom)
 		if err != nil { // its history is over
 			break
 		}
@@ -116,20 +99,15 @@ func (s *search) read(tx *bolt.Tx, n int) (more bool) {
 	}
 	s.later = slices.Clip(s.later) // a transaction may be built twice, from the same search
 
-	cursor := tx.Bucket(bucketNames[bucketReqJobs]).Cursor()
-	for key, _ := cursor.Seek(s.next); key != nil; key, _ = cursor.Next() {
-		if len(key) != 16 {
-			continue
+	next := readPage(tx, bucketReqJobs, s.next, n, func(key, _ []byte) bool {
+		if len(key) == 16 {
+			job := un64(key[8:])
+			s.next = key128(un64(key[:8]), job+1)
+			s.add(tx, job)
 		}
-		if n--; n < 0 {
-			return true
-		}
-
-		req, job := un64(key[:8]), un64(key[8:])
-		s.next = key128(req, job+1)
-		s.add(tx, job)
-	}
-	return false
+		return true
+	})
+	return next != nil
 }
 
 // add adds a job if it may have cancelled something of the order. Of its own request it has not: the order that this
@@ -140,7 +118,7 @@ func (s *search) add(tx *bolt.Tx, job uint64) {
 		return
 	}
 
-	state, err1 := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+	state, err1 := stateIn(tx, job)
 	other, err2 := decodePayload(raw)
 
 	switch {

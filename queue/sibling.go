@@ -3,7 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -40,24 +40,34 @@ func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) 
 	reader := siblingReader{lent: q.leases(), orders: map[uint64]map[orderName]bool{}, replaced: map[uint64]bool{}}
 	for page := range slices.Chunk(jobs, pageSize) {
 		if err := q.viewPage(ctx, func(tx *bolt.Tx) { reader.find(tx, page) }); err != nil {
-			return nil, err
+			return nil, wrap(err, "read the jobs of a request")
 		}
 	}
 
 	var out []Sibling
 	for i := 0; i < len(reader.requests); i++ { // the replacement of a ticket came with another request
 		req := reader.requests[i]
-		reader.found, reader.count = nil, 0
+		reader.found = nil
 
-		next := key64(req)
-		for next != nil && reader.count < maxSiblings {
-			if err := q.viewPage(ctx, func(tx *bolt.Tx) { next = reader.read(tx, req, next) }); err != nil {
-				return nil, err
+		read, cut := 0, false
+		err := q.eachRecord(ctx, bucketReqJobs, key64(req), func(tx *bolt.Tx, key, _ []byte) bool {
+			if len(key) != 16 || un64(key[:8]) != req {
+				return false
 			}
+			if cut = read == maxSiblings; cut {
+				return false
+			}
+
+			read++
+			reader.add(tx, req, un64(key[8:]))
+			return true
+		})
+		if err != nil {
+			return nil, wrap(err, "read the jobs of a request")
 		}
 
 		all := reader.present()
-		if next != nil && len(all) > 0 {
+		if cut && len(all) > 0 {
 			all[len(all)-1].Cut = true
 		}
 
@@ -69,39 +79,14 @@ func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) 
 // TicketsAfter calls visit with the ticket of every job after the given one, in the order of their ids, and
 // returns the last id. A damaged ticket is left out. It reads in pages, like [Queue.Jobs].
 func (q *Queue) TicketsAfter(ctx context.Context, job uint64, visit func(uint64, *ticket.Ticket)) (uint64, error) {
-	for more := true; more; {
-		err := q.viewPage(ctx, func(tx *bolt.Tx) {
-			cursor, read := tx.Bucket(bucketNames[bucketJobs]).Cursor(), 0
-			more = false
-
-			for key, value := cursor.Seek(key64(job + 1)); key != nil && !more; key, value = cursor.Next() {
-				job = un64(key)
-				if decoded, err := decodePayload(value); err == nil {
-					visit(job, &decoded)
-				}
-				read++
-				more = read == pageSize
-			}
-		})
-
-		if err != nil {
-			return job, err
+	err := q.eachRecord(ctx, bucketJobs, key64(job+1), func(_ *bolt.Tx, key, value []byte) bool {
+		job = un64(key)
+		if decoded, err := decodePayload(value); err == nil {
+			visit(job, &decoded)
 		}
-	}
-	return job, nil
-}
-
-// viewPage is one read transaction of several.
-func (q *Queue) viewPage(ctx context.Context, f func(tx *bolt.Tx)) error {
-	err := ctx.Err()
-	if err == nil {
-		err = q.view(func(tx *bolt.Tx) error { f(tx); return nil })
-	}
-
-	if err != nil {
-		return fmt.Errorf("read what came with a job: %w", err)
-	}
-	return nil
+		return true
+	})
+	return job, wrap(err, "read tickets")
 }
 
 // A siblingReader is the state of one call of Siblings.
@@ -109,15 +94,9 @@ type siblingReader struct {
 	lent     map[uint64]entry
 	requests []uint64                      // sequences of the requests, in the order of the jobs
 	orders   map[uint64]map[orderName]bool // of each request: the orders that are asked for
-	count    int                           // jobs of one request that were read
-	found    []siblingRecord               // of the same request, by job
-	replaced map[uint64]bool               // jobs whose tickets a changed one has replaced
-}
 
-// A siblingRecord is a Sibling with the state that decides whether another one represents it.
-type siblingRecord struct {
-	Sibling
-	state jobState
+	found    []Sibling       // of the same request, by job
+	replaced map[uint64]bool // jobs whose tickets a changed one has replaced
 }
 
 // An orderName says to which order of a request a ticket belongs.
@@ -141,13 +120,9 @@ func (r *siblingReader) asked(req uint64, n orderName) bool {
 // find notes to which requests and orders the jobs belong.
 func (r *siblingReader) find(tx *bolt.Tx, jobs []uint64) {
 	for _, job := range jobs {
-		state, err := decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
-		if err != nil || state.Req == 0 {
-			continue
-		}
-
-		decoded, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
-		if err != nil {
+		state, err1 := stateIn(tx, job)
+		decoded, err2 := ticketIn(tx, job)
+		if errors.Join(err1, err2) != nil || state.Req == 0 {
 			continue
 		}
 
@@ -159,23 +134,6 @@ func (r *siblingReader) find(tx *bolt.Tx, jobs []uint64) {
 	}
 }
 
-// read reads a page of the jobs of a request. It returns the key to continue at; nil at the end.
-func (r *siblingReader) read(tx *bolt.Tx, req uint64, next []byte) []byte {
-	cursor := tx.Bucket(bucketNames[bucketReqJobs]).Cursor()
-	n := 0
-
-	for key, _ := cursor.Seek(next); len(key) == 16 && un64(key[:8]) == req; key, _ = cursor.Next() {
-		job := un64(key[8:])
-		if n++; n > pageSize {
-			return key128(req, job)
-		}
-
-		r.count++
-		r.add(tx, req, job)
-	}
-	return nil
-}
-
 // add reads one job. One whose ticket is damaged belongs to any order: nobody can say that it does not.
 func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 	raw := tx.Bucket(bucketNames[bucketState]).Get(key64(job))
@@ -184,10 +142,7 @@ func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 		return
 	}
 
-	sibling := siblingRecord{Sibling: Sibling{Job: j, Routed: j.Station, At: j.Station}}
-	sibling.state, _ = decodeState(raw) // readJob has decoded it
-
-	decoded, err := decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
+	decoded, err := ticketIn(tx, job)
 	if err == nil && !r.asked(req, nameOf(&decoded)) {
 		return
 	}
@@ -195,18 +150,17 @@ func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 		decoded = ticket.Ticket{Venue: j.Venue, Request: j.Request}
 	}
 
-	sibling.Ticket = decoded
-	if sibling.state.ReplacedBy > job {
-		r.find(tx, []uint64{sibling.state.ReplacedBy})
+	if j.ReplacedBy > job {
+		r.find(tx, []uint64{j.ReplacedBy})
 	}
-
-	if sibling.state.ReplacedBy > job || r.replaced[sibling.MadeFrom] {
+	if j.ReplacedBy > job || r.replaced[j.MadeFrom] {
 		r.replaced[job] = true
 		return
 	}
 
-	sibling.At = cmp.Or(sibling.state.PrintedBy, sibling.At)
-	r.found = append(r.found, sibling)
+	state, _ := decodeState(raw) // readJob has decoded it
+	at := cmp.Or(state.PrintedBy, j.Station)
+	r.found = append(r.found, Sibling{Job: j, Routed: j.Station, At: at, Ticket: decoded})
 }
 
 // present returns the jobs that bring the tickets of one request now.
@@ -221,11 +175,11 @@ func (r *siblingReader) present() (out []Sibling) {
 			// Paper beside a card.
 		case !copied, out[at].State == ticket.Shown: // the copy of a card is another card
 			at = len(out)
-			out = append(out, one.Sibling)
+			out = append(out, *one)
 		case !slices.Contains(ticket.Proofs(), out[at].State) ||
 			one.State != ticket.Cancelled && one.State != ticket.Expired:
 			one.Routed = out[at].Routed
-			out[at] = one.Sibling
+			out[at] = *one
 		}
 
 		first[one.ID] = at
