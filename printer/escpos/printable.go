@@ -92,8 +92,7 @@ func (t *charset) printable(s string) string {
 
 // printableOnce is one round of printable.
 func (t *charset) printableOnce(s string) string {
-	s = raster.NameEmoji(normalize(s))
-
+	s = nameEmoji(normalize(s))
 	if t.drawer == nil {
 		return replaceWhere(s, t.has)
 	}
@@ -110,17 +109,23 @@ func (t *charset) printableOnce(s string) string {
 }
 
 // drawable returns s as the drawer can draw it.
-func (t *charset) drawable(s string) string {
-	return t.drawer.Printable(replaceWhere(s, func(r rune) bool {
-		return isASCII(r) || t.drawer.Printable(string(r)) == string(r)
-	}))
+func (t *charset) drawable(s string) string { return replaceWhere(s, t.draws) }
+
+// draws reports whether r is drawn. An emoji is named instead, because [hot pepper] can be read from across the kitchen
+// and a pepper 24 dots high cannot; a mathematical letter, which people type for its look, becomes an ordinary one.
+func (t *charset) draws(r rune) bool {
+	if isASCII(r) {
+		return true
+	}
+	mathematical := r >= 0x1d400 && r <= 0x1d7ff
+	return !isEmoji(r) && !mathematical && r != unicode.ReplacementChar && normalize(string(r)) == string(r) &&
+		t.drawer.Has(r)
 }
 
 // normalize returns s without control characters, with each letter and its accents composed where
 // Unicode has a composed form.
 func normalize(s string) string {
 	s = norm.NFC.String(strings.Map(func(r rune) rune {
-
 		if unicode.Is(unicode.Variation_Selector, r) { // only selects how the character before it looks
 			return -1
 		}
@@ -260,7 +265,7 @@ func (w *replacer) sign(r rune) {
 	case unicode.IsSpace(r):
 		w.put(" ")
 	case unicode.Is(unicode.Nd, r):
-		w.put(string(raster.Digit(r)))
+		w.put(string(digit(r)))
 	case part != "":
 		if isDigit(w.last) || w.last == fractionEnd { // 2⅓ is not 21/3
 			w.put(" ")
@@ -295,13 +300,32 @@ func fraction(r rune) string {
 	return whole + "/" + part
 }
 
-// bracketedName returns the Unicode name of r in brackets, because a cook can read that, or its
-// number if the name is too long for a ticket.
-func bracketedName(r rune) string {
-	if r != unicode.ReplacementChar {
-		if name := runenames.Name(r); name != "" && name[0] != '<' && len(name) <= 40 {
-			return "[" + strings.ToLower(name) + "]"
-		}
+// digit returns the decimal digit r, of any script, as an ASCII digit. Unicode keeps the digits of a script in one run
+// of ten, zero first.
+func digit(r rune) rune {
+	if r >= 0x1d7ce && r <= 0x1d7ff { // five consecutive sets of mathematical digits
+		return '0' + (r-0x1d7ce)%10
 	}
-	return fmt.Sprintf("[U+%04X]", r)
+
+	value := rune(0)
+	for value < 9 && unicode.Is(unicode.Nd, r-value-1) {
+		value++
+	}
+	return '0' + value
+}
+
+// bracketedName returns the name of r in brackets, because a cook can read that.
+func bracketedName(r rune) string {
+	if r == unicode.ReplacementChar {
+		return "[U+FFFD]"
+	}
+	return "[" + nameOf(r, 40) + "]"
+}
+
+// nameOf returns the Unicode name of r, or its number if it has none of so many letters.
+func nameOf(r rune, most int) string {
+	if name := runenames.Name(r); name != "" && name[0] != '<' && len(name) <= most {
+		return strings.ToLower(name)
+	}
+	return fmt.Sprintf("U+%04X", r)
 }

@@ -57,7 +57,7 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 		{full, "①", "(1)"},
 		{full, "250㎖", "250ml"},
 		{full, "a\u00a0b\u202fc\u2003d", "a b c d"},
-		{full, "\U0001f1ee\U0001f1f9", "[flag it]"},
+		{full, "\U0001f1ee\U0001f1f9\U0001f1eb", "[flag it][f]"},
 		{full, "broken \xff", "broken ■"},
 		{full, "?", "?"},
 		{bare, "5€ “no” – it’s…", `5EUR "no" - it's...`},
@@ -88,6 +88,8 @@ func TestWithImagesEverythingAFontHasStays(t *testing.T) {
 		{"2⅓ cups, ½", "2 1/3 cups, ½", false},        // CP437 has a half
 		{"⅓⅔5 宫", "1/3 2/3 5 宫", true},
 		{"10⁴", "10⁴", true},
+		{"𝓟𝟚 宫", "P2 宫", true},
+		{"宫 \xff", "宫 ■", true},
 		{"Phở bò", "Phở bò", true},
 		{"宫保鸡丁", "宫保鸡丁", true},
 		{"すし 김치", "すし 김치", true},

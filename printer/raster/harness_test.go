@@ -38,11 +38,11 @@ func drawn(d *Drawer, text string, st layout.Style) Image {
 	return d.Line(layout.Line{Spans: []layout.Span{{Text: text, Style: st}}}, 48, 576)
 }
 
-// printed draws each line of a text, after making it printable.
+// printed draws each line of a text.
 func printed(d *Drawer, columns, dots int, style layout.Style, text string) []Image {
 	var mm []Image
 	for l := range strings.SplitSeq(text, "\n") {
-		mm = append(mm, d.Line(layout.Line{Spans: []layout.Span{{Text: d.Printable(l), Style: style}}}, columns, dots))
+		mm = append(mm, d.Line(layout.Line{Spans: []layout.Span{{Text: l, Style: style}}}, columns, dots))
 	}
 	return mm
 }

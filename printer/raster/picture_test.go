@@ -20,7 +20,6 @@ func TestScriptsOfTheBuiltInFontMatchTheGoldenImages(t *testing.T) {
 		"simplified":  "宫保鸡丁 麻婆豆腐 米饭 两份 不要辣",
 		"traditional": "宮保雞丁 麻婆豆腐 飯 兩份 灣，不要辣。",
 		"hangul":      "김치찌개 불고기 비빔밥 맥주 두 병",
-		"names":       "🌶️ hot 👍🏽\n🇩🇪 1️⃣ 𝓟𝓲𝔃𝔃𝓪 ⅐",
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, printed(d, 48, 576, layout.Style{}, lines)) })
 	}

@@ -14,10 +14,8 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// The files: printable.go and emoji.go decide which characters are drawn and which are replaced by text, before
-// the layout measures it; units.go and bidi.go split a line into pieces in visual order;
-// glyphs.go draws a piece with the built-in font, outline.go with a font file; image.go puts the
-// dots together; files.go reads fonts, which are untrusted.
+// The files: units.go and bidi.go split a line into pieces in visual order; glyphs.go draws a piece with the built-in
+// font, outline.go with a font file; image.go puts the dots together; files.go reads fonts, which are untrusted.
 //
 // The text comes from whoever may send orders, so every step is bounded by the columns of the
 // paper, not by the text.
@@ -43,6 +41,9 @@ func New(o Options) (*Drawer, error) {
 	fonts, err := openFonts(o.Fonts)
 	return &Drawer{fonts: fonts}, err
 }
+
+// Has reports whether a font has r, or the letter and the marks it consists of.
+func (d *Drawer) Has(r rune) bool { return d.fontFor([]rune{r}) != noFont }
 
 // The font of a piece of text: an index into Drawer.fonts, or one of these.
 const (
@@ -91,7 +92,7 @@ func (d *Drawer) largeFont(cc []character) int {
 // Line draws a line for a printer with columns of normal width and dots dots across. The image is
 // columns×(dots/columns) wide and as high as the tallest span. Every span starts exactly at its
 // column and stays within the width that layout.Width returns for it. A character that no font has
-// is drawn as an empty box; text that went through [Drawer.Printable] contains none.
+// is drawn as an empty box, see [Drawer.Has].
 func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 	if columns < 1 || dots < columns {
 		return Image{}

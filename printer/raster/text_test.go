@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ticketrail/printer/layout"
 )
 
@@ -67,46 +65,6 @@ func TestAPartOfATextHasTheDirectionOfTheWhole(t *testing.T) {
 	} {
 		if got := visualTextIn(d, c.text, c.way); got != c.want {
 			t.Errorf("%q (%d)\n got %q\nwant %q", c.text, c.way, got, c.want)
-		}
-	}
-}
-
-func TestCharactersWithoutAFontAreNamed(t *testing.T) {
-	d := drawer(t)
-	for text, want := range map[string]string{
-		"plain":                   "plain",
-		"a\tb\r\nc\u2028d\u00a0e": "a b  c d e",
-		"a\x00\x1b@\u009bb":       "a@b",
-		"a\u200bb\u202ec\ufeff":   "abc",
-		"half \xff":               "half ■",
-		"half \ufffd":             "half ■",
-		"🌶":                       "[hot pepper]",
-		"🌶️🌶️":                    "[hot pepper][hot pepper]",
-		"👍🏽":                      "[thumbs up sign]",
-		"🏽":                       "[emoji modifier fitzpatrick type-4]",
-		"🏴󠁧󠁢󠁥󠁮󠁧󠁿":                 "[waving black flag]",
-		"👩🏿👨":                     "[woman][man]",
-		"🇩🇪🇫":                     "[flag de][f]",
-		"1️⃣ 2 #⃣":                "[1] 2 [#]",
-		"★️ ☕️":                   "★ [hot beverage]",
-		"𝓟𝟚ﬀ㎏🄰":                   "P2ﬀ㎏A",
-		"10⅐":                     "10(1/7)",
-		"๔ x":                     "4 x",
-		"ผั":                      "[thai character pho phung][thai character mai han-akat]",
-		"ٲ":                       "[arabic letter alef with wavy hamza above]",
-		"\U00020000":              "[U+20000]",
-		"\ue000":                  "[U+E000]",
-		"é e\u0301 ﬁ":             "é é ﬁ",
-		"⁇":                       "⁇",
-		"a\u1dd8":                 "a",
-		"what?":                   "what?",
-	} {
-		got := d.Printable(text)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q: %s", text, diff)
-		}
-		if again := d.Printable(got); again != got {
-			t.Errorf("%q becomes %q, and that %q", text, got, again)
 		}
 	}
 }

@@ -1,14 +1,15 @@
-package raster
+package escpos
 
 import (
+	"math"
 	"strings"
 	"unicode/utf8"
 )
 
-// NameEmoji replaces every emoji by its name, whatever the fonts have: [hot pepper] can be read from across the
-// kitchen, a pepper 24 dots high cannot. Skin tones are left out. A character that a font may have, such as ☕, stays.
-func NameEmoji(s string) string {
-	if ascii(s) {
+// nameEmoji replaces every emoji by its name in brackets. Skin tones are left out. A character that a font may have,
+// such as ☕, stays. s went through [normalize].
+func nameEmoji(s string) string {
+	if all(s, isASCII) {
 		return s
 	}
 
@@ -32,20 +33,12 @@ func isEmoji(r rune) bool { return r >= 0x1f000 && r < 0x1f100 || r >= 0x1f1e6 &
 
 func isRegionalIndicator(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// changesLook reports whether r only changes how the emoji before it looks: as a picture, in a skin tone, as the flag
-// of a region (Unicode technical standard 51).
-func changesLook(r rune) bool {
-	return r == emojiStyle || r >= 0x1f3fb && r <= 0x1f3ff || r >= 0xe0020 && r <= 0xe007f
-}
-
-const (
-	emojiStyle = '\ufe0f'
-	keycap     = '\u20e3'
-)
+func isSkinTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
 
 // emoji reads the emoji at the start of s. It returns its name and how many bytes it has; 0 if s
-// starts with something else.
+// starts with something else. A digit that was typed as a keycap is named by itself, because it may be a quantity.
 func emoji(s string) (name string, n int) {
+	const keycap = '\u20e3'
 	first, n := utf8.DecodeRuneInString(s)
 	second, more := utf8.DecodeRuneInString(s[n:])
 
@@ -55,23 +48,13 @@ func emoji(s string) (name string, n int) {
 	case isRegionalIndicator(first):
 		return string('a' + first - 0x1f1e6), n
 	case isEmoji(first):
-		for more > 0 && changesLook(second) {
+		for isSkinTone(second) {
 			n += more
 			second, more = utf8.DecodeRuneInString(s[n:])
 		}
-		return nameOf(first), n
-	case !strings.ContainsRune("0123456789#*", first):
-		return "", 0
+		return nameOf(first, math.MaxInt), n
+	case second == keycap && strings.ContainsRune("0123456789#*", first):
+		return string(first), n + more
 	}
-
-	// A digit that was typed as a keycap is named by itself, because it may be a quantity.
-	if second == emojiStyle {
-		n += more
-		second, more = utf8.DecodeRuneInString(s[n:])
-	}
-
-	if second != keycap {
-		return "", 0
-	}
-	return string(first), n + more
+	return "", 0
 }
