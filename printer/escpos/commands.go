@@ -7,7 +7,6 @@ import "ticketrail/printer/profile"
 //	ESC @          reset (also discards an interrupted ticket's rest in the line buffer)
 //	FS .           single-byte characters
 //	FS &           two-byte characters, from here to FS .
-//	FS C 1         the two-byte characters are Shift-JIS
 //	GS a n         automatic status back
 //	ESC t n        code page
 //	ESC E n        bold
@@ -104,29 +103,6 @@ func (e *encoder) selectPage(i int) {
 	if i != e.page {
 		e.page = i
 		e.command(esc, 't', e.pages[i].number)
-	}
-}
-
-// beginTwoByte and endTwoByte change how the printer reads the bytes that follow. on is the current
-// state. Every run of two-byte characters is closed before the next command: a printer that still
-// reads pairs of bytes would print half of that command.
-func (e *encoder) beginTwoByte(on *bool) {
-	if *on {
-		return
-	}
-
-	*on = true
-	if e.twoByte.shift && !e.shift {
-		e.shift = true
-		e.command(fs, 'C', 1)
-	}
-	e.command(fs, '&')
-}
-
-func (e *encoder) endTwoByte(on *bool) {
-	if *on {
-		*on = false
-		e.command(fs, '.')
 	}
 }
 

@@ -76,7 +76,6 @@ type encoder struct {
 	charset
 
 	page    int // selected code page, an index into pages; -1 before the first selection
-	shift   bool
 	current style
 }
 
@@ -160,23 +159,27 @@ func (e *encoder) writeLine(l layout.Line) {
 // character. It is the only place where the service's text becomes bytes.
 func (e *encoder) text(s string) {
 	inTwoByte := false
-
-	for _, r := range s {
-		at, code, ok := 0, byte(r), isASCII(r)
-		if !ok {
-			if at, code, ok = findInPages(e.pages, e.page, r); ok {
-				e.endTwoByte(&inTwoByte)
-				e.selectPage(at)
-			}
-		}
-
-		if ok {
-			e.endTwoByte(&inTwoByte)
-			e.out = append(e.out, code)
-		} else if lead, tail, ok := e.twoByte.letter(r); ok {
-			e.beginTwoByte(&inTwoByte)
-			e.out = append(e.out, lead, tail)
+	// Every run of two-byte characters is closed before the next command: a printer that still reads pairs of bytes
+	// would print half of that command.
+	shift := func(on bool) {
+		if on != inTwoByte {
+			inTwoByte = on
+			e.command(fs, map[bool]byte{true: '&', false: '.'}[on])
 		}
 	}
-	e.endTwoByte(&inTwoByte)
+
+	for _, r := range s {
+		if isASCII(r) {
+			shift(false)
+			e.out = append(e.out, byte(r))
+		} else if at, code, ok := findInPages(e.pages, e.page, r); ok {
+			shift(false)
+			e.selectPage(at)
+			e.out = append(e.out, code)
+		} else if pair := e.twoByte.letter(r); pair != nil {
+			shift(true)
+			e.out = append(e.out, pair...)
+		}
+	}
+	shift(false)
 }

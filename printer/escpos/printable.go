@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mozillazg/go-unidecode"
+	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/unicode/runenames"
 
@@ -42,7 +43,10 @@ type charset struct {
 }
 
 func charsetOf(o Options) charset {
-	chars := charset{pages: pages(o.Profile), twoByte: twoByteOf(o.Profile.TwoByte)}
+	chars := charset{pages: pages(o.Profile)}
+	if o.Profile.TwoByte == profile.GB18030 {
+		chars.twoByte = &twoByte{simplifiedchinese.GB18030.NewEncoder()}
+	}
 	if o.Profile.Raster != profile.NoRaster {
 		chars.drawer = o.Drawer
 	}
@@ -51,15 +55,8 @@ func charsetOf(o Options) charset {
 
 // has reports whether the printer's own characters include r.
 func (t *charset) has(r rune) bool {
-	if isASCII(r) {
-		return true
-	}
-
-	if _, _, ok := findInPages(t.pages, -1, r); ok {
-		return true
-	}
-	_, _, ok := t.twoByte.letter(r)
-	return ok
+	_, _, inPage := findInPages(t.pages, -1, r)
+	return isASCII(r) || inPage || t.twoByte.letter(r) != nil
 }
 
 func (t *charset) hasAll(s string) bool { return all(s, t.has) }

@@ -158,38 +158,28 @@ func TestCodePageNumbersMatchTheManual(t *testing.T) {
 }
 
 func TestTwoByteModeIsSwitchedOnAndOff(t *testing.T) {
-	for _, c := range []struct {
-		code     profile.TwoByte
-		in, want string
-	}{
-		{profile.GB18030, "a宫保é!", "a\x1c&\xb9\xac\xb1\xa3\x1c.\x82!\n"},
-		{profile.GB18030, "宫", "\x1c&\xb9\xac\x1c.\n"},
-		{profile.Big5, "宮保", "\x1c&\xae\x63\xab\x4f\x1c.\n"},
-		{profile.KSX1001, "김치 x", "\x1c&\xb1\xe8\xc4\xa1\x1c. x\n"},
-		{profile.ShiftJIS, "すし", "\x1cC\x01\x1c&\x82\xb7\x82\xb5\x1c.\n"},
+	p := model(t, "xprinter-80mm")
+	for in, want := range map[string]string{
+		"a宫保é!": "a\x1c&\xb9\xac\xb1\xa3\x1c.\x82!\n",
+		"宫":     "\x1c&\xb9\xac\x1c.\n",
+		"宫 保":   "\x1c&\xb9\xac\x1c. \x1c&\xb1\xa3\x1c.\n",
 	} {
-		p := model(t, "generic-80mm")
-		p.TwoByte = c.code
-		if got := printable(c.in, p); got != c.in {
-			t.Errorf("%s: %q becomes %q", c.code, c.in, got)
+		if got := printable(in, p); got != in {
+			t.Errorf("%q becomes %q", in, got)
 		}
-		got := encode([]layout.Line{{Spans: []layout.Span{{Text: c.in}}}}, p)
-		if !bytes.Contains(got, []byte("\x1bt\x00"+c.want)) {
-			t.Errorf("%s: %q: % X does not contain % X", c.code, c.in, got, c.want)
+		got := encode([]layout.Line{{Spans: []layout.Span{{Text: in}}}}, p)
+		if !bytes.Contains(got, []byte("\x1bt\x00"+want)) {
+			t.Errorf("%q: % X does not contain % X", in, got, want)
 		}
 		r, err := read(got, p)
-		if err != nil || r.lines[0].text != c.in || r.lines[0].columns != layout.Width(c.in) {
-			t.Errorf("%s: read back %+v, %v", c.code, r.lines, err)
+		if err != nil || r.lines[0].text != in || r.lines[0].columns != layout.Width(in) {
+			t.Errorf("read back %+v, %v", r.lines, err)
 		}
 	}
-	// Characters that are one column wide, or not in every ROM.
-	for code, s := range map[profile.TwoByte]string{profile.GB18030: "Жα①한", profile.ShiftJIS: "Жｱ①纊",
-		profile.Big5: "Ж①你ぁ鿋", profile.KSX1001: "Ж①똠"} {
-		two := twoByteOf(code)
-		for _, r := range s {
-			if a, b, ok := two.letter(r); ok && r != '你' {
-				t.Errorf("%s: %c is %02X %02X", code, r, a, b)
-			}
+	chars := charsetOf(Options{Profile: p})
+	for _, r := range "Жα①한" { // one column wide, or of four bytes, which not every ROM has
+		if pair := chars.twoByte.letter(r); pair != nil {
+			t.Errorf("%c is % X", r, pair)
 		}
 	}
 }
@@ -216,11 +206,6 @@ func TestPrintableIsIdempotentAndMeasuredCorrectlyOnEveryProfile(t *testing.T) {
 		if rapid.Bool().Draw(rt, "drawer") {
 			o.Drawer = d
 		}
-		o.Profile.TwoByte = rapid.SampledFrom([]profile.TwoByte{profile.NoTwoByte, profile.GB18030, profile.Big5,
-			profile.ShiftJIS, profile.KSX1001}).Draw(rt, "two")
-		if o.Profile.Sizing == profile.Doubled {
-			o.Profile.TwoByte = profile.NoTwoByte
-		}
 		s := hostile().Draw(rt, "text")
 		once := Printable(s, o)
 		if again := Printable(once, o); again != once {
@@ -241,9 +226,8 @@ func FuzzEncode(f *testing.F) {
 	d, all := drawer(f), profile.All()
 	f.Fuzz(func(t *testing.T, a, b string, flags, size, which uint8) {
 		p := all[int(which)%len(all)]
-		if p.Sizing != profile.Doubled {
-			p.TwoByte = []profile.TwoByte{p.TwoByte, profile.GB18030, profile.Big5, profile.ShiftJIS,
-				profile.KSX1001}[flags>>5%5]
+		if p.Sizing != profile.Doubled && flags&16 > 0 {
+			p.TwoByte = profile.GB18030
 		}
 		o := Options{Profile: p, Buzz: int(size >> 6), BuzzVoid: flags&2 > 0, ASB: flags&4 > 0}
 		if flags&8 > 0 {

@@ -37,9 +37,6 @@ type TwoByte string
 const (
 	NoTwoByte TwoByte = "none"
 	GB18030   TwoByte = "gb18030" // simplified Chinese; only the two-byte characters of GB18030
-	ShiftJIS  TwoByte = "shift_jis"
-	Big5      TwoByte = "big5"
-	KSX1001   TwoByte = "ks_x_1001" // Korean, as EUC-KR
 )
 
 // Raster is the command for images.

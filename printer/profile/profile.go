@@ -36,8 +36,8 @@ type Profile struct {
 	// CodePages are the character tables of the model, preferred ones first. The first is selected at the
 	// start of every ticket.
 	CodePages []CodePage `json:"code_pages"`
-	// TwoByte is the encoding of the model's built-in Chinese, Japanese or Korean characters.
-	TwoByte TwoByte `json:"two_byte" oneof:"none gb18030 shift_jis big5 ks_x_1001"`
+	// TwoByte is the encoding of the model's built-in Chinese characters.
+	TwoByte TwoByte `json:"two_byte" oneof:"none gb18030"`
 
 	Cutter Cutter `json:"cutter" oneof:"none partial full"`
 	// FeedBeforeCut is how many lines of normal height are fed after the ticket, so that its last line is

@@ -91,7 +91,7 @@ func TestEachKeyCanBeOverridden(t *testing.T) {
 	got, err := p.Override(map[string]any{
 		"about": "the printer at the window", "columns": 42, "dots": int64(512), "feed_before_cut": 6.0,
 		"kanji": false, "invert": false,
-		"two_byte": "big5", "cutter": "full", "raster": "graphics", "qr": "native",
+		"two_byte": "gb18030", "cutter": "full", "raster": "graphics", "qr": "native",
 		"buzzer": "drawer", "confirm": "none",
 		"code_pages": []any{"CP850=2", "WPC1252=16"}, "two_colour": true, "sizing": "scaled", "small_font": false,
 		"lines_per_second": 12,
@@ -101,7 +101,7 @@ func TestEachKeyCanBeOverridden(t *testing.T) {
 	}
 	want := Profile{
 		Name: "generic-80mm", About: "the printer at the window", Columns: 42, Dots: 512, FeedBeforeCut: 6,
-		CodePages: []CodePage{{2, "CP850"}, {16, "WPC1252"}}, TwoByte: Big5, Cutter: FullCut, TwoColour: true,
+		CodePages: []CodePage{{2, "CP850"}, {16, "WPC1252"}}, TwoByte: GB18030, Cutter: FullCut, TwoColour: true,
 		Sizing: Scaled, Raster: Graphics, QR: NativeQR, Buzzer: Drawer, Confirm: NoConfirm, LinesPerSecond: 12,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -120,7 +120,7 @@ func TestEachWordThatTheProgramKnowsIsAValueOfItsKey(t *testing.T) {
 	for name, words := range map[string]string{
 		"cutter":   fmt.Sprint([]Cutter{NoCutter, PartialCut, FullCut}),
 		"sizing":   fmt.Sprint([]Sizing{Scaled, Doubled}),
-		"two_byte": fmt.Sprint([]TwoByte{NoTwoByte, GB18030, ShiftJIS, Big5, KSX1001}),
+		"two_byte": fmt.Sprint([]TwoByte{NoTwoByte, GB18030}),
 		"raster":   fmt.Sprint([]Raster{NoRaster, BitImage, Graphics}),
 		"qr":       fmt.Sprint([]QR{NoQR, NativeQR, RasterQR}),
 		"buzzer":   fmt.Sprint([]Buzzer{NoBuzzer, EscParenA, EscB, Drawer}),

@@ -41,7 +41,7 @@ func skip(*decoder, []byte) {}
 // change nothing in the output.
 var skipped = [...]string{
 	0: "\x1b2\x1bi\x1bm",
-	1: "\x1bM\x1bR\x1b \x1b{\x1bV\x1bU\x1bG\x1b-\x1bJ\x1b3\x1be\x1bK" + "\x1db\x1dh\x1dw\x1dH\x1df" + "\x1c!\x1c-\x1cW",
+	1: "\x1bM\x1bR\x1b \x1b{\x1bV\x1bU\x1bG\x1b-\x1bJ\x1b3\x1be\x1bK" + "\x1db\x1dh\x1dw\x1dH\x1df" + "\x1c!\x1c-\x1cW\x1cC",
 	2: "\x1bc\x1b$\x1b\\" + "\x1dL\x1dW\x1dP\x1d$\x1d\\\x1dz" + "\x1cS\x1cp",
 }
 
@@ -71,10 +71,9 @@ var commands = map[string]command{
 	"\x1da": {1, true, skip}, // executed by query
 	"\x1dr": {1, true, skip}, // executed by query
 	"\x1dI": {1, true, skip}, // executed by query
-	// Two-byte characters: off, on, and the code system of a Japanese ROM.
+	// Two-byte characters: off, on.
 	"\x1c.": {0, true, func(d *decoder, _ []byte) { d.kanji = false }},
 	"\x1c&": {0, true, func(d *decoder, _ []byte) { d.selectTwoByte() }},
-	"\x1cC": {1, true, func(d *decoder, a []byte) { d.codeSystem(a[0]) }},
 }
 
 // commandLength returns the length in bytes of the command that begins with b, as far as b tells: a length

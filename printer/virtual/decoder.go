@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
-
-	"ticketrail/printer/profile"
 )
 
 // The decoder is strict where real printers are not: bytes that a real one would print as nonsense, or
@@ -41,7 +38,6 @@ type decoder struct {
 	moved     int // dots that the paper moved since then
 
 	setting
-	rom   *rom
 	qr    QR     // as set so far by GS ( k
 	store *Image // stored by GS ( L, not printed yet
 }
@@ -52,16 +48,12 @@ type setting struct {
 	align byte
 	page  codePage
 	kanji bool // two-byte characters are on
-	sjis  bool
 
 	deselected, pageMode bool
 }
 
 func newDecoder(p *Printer) *decoder {
-	made := &decoder{p: p, o: p.o, rom: romOf(p.o.TwoByte)}
-	if made.rom == nil && made.o.Kanji {
-		made.rom = romOf(profile.GB18030)
-	}
+	made := &decoder{p: p, o: p.o}
 	made.reset()
 	return made
 }
@@ -110,30 +102,13 @@ func (d *decoder) feed(b byte) int {
 		// Padding before a ticket, which completes an image that was received in part.
 	case b < 0x20, b == 0x7F:
 		d.problem("control byte %02X in text", b)
-	case d.isLead(b):
+	case d.kanji && b > 0x80 && b < 0xFF: // a printer decides by the first byte alone
 		d.pending = append(d.pending, b)
 	default:
 		d.letter(b)
 	}
 
 	return d.printed
-}
-
-// letter prints a character of one byte.
-func (d *decoder) letter(b byte) {
-	if kana := d.katakana(b); kana != 0 {
-		d.printRune(kana, d.style.Width)
-		return
-	}
-
-	r := d.page.table.DecodeByte(b)
-	// Code pages have undefined bytes, and a printer's choice for them differs from model to model.
-	if r == utf8.RuneError || r < 0x20 || r >= 0x7F && r < 0xA0 {
-		d.problem("byte %02X is no character in %s", b, d.page.name)
-		r = '�'
-	}
-
-	d.printRune(r, d.style.Width)
 }
 
 // printRune prints a character that is w columns wide.
@@ -314,21 +289,4 @@ func (d *decoder) problem(format string, args ...any) {
 		d.t.Problems = append(d.t.Problems, text)
 	}
 	d.p.record(text)
-}
-
-// selectPage is ESC t ("Select character code table").
-func (d *decoder) selectPage(n byte) {
-	pages := d.o.CodePages
-	if pages == nil {
-		pages = epsonPages
-	}
-
-	name := pages[n]
-	page, ok := pageOf(name)
-	if !ok {
-		d.problem("the printer has no code page %d (%q)", n, name)
-		return
-	}
-
-	d.page = page
 }

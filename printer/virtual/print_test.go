@@ -13,11 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/japanese"
-	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/traditionalchinese"
 
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
@@ -112,32 +108,6 @@ func TestErrorsInImagesQRCodesAndBuzzesAreRecorded(t *testing.T) {
 	}
 }
 
-func TestEachTwoByteROMPrintsItsCharacters(t *testing.T) {
-	for _, tt := range []struct {
-		rom  profile.TwoByte
-		code encoding.Encoding
-		text string
-	}{
-		{profile.GB18030, simplifiedchinese.GB18030, "宫保鸡丁"},
-		{profile.ShiftJIS, japanese.ShiftJIS, "親子丼 すし ﾗｰﾒﾝ"},
-		{profile.Big5, traditionalchinese.Big5, "滷肉飯"},
-		{profile.KSX1001, korean.EUCKR, "김치찌개"},
-	} {
-		b, err := tt.code.NewEncoder().String(tt.text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		start := "\x1b@\x1c."
-		if tt.rom == profile.ShiftJIS {
-			start += "\x1cC\x01"
-		}
-		got := printAlone(t, virtual.Options{TwoByte: tt.rom}, start+"caf\x82 \x1c&"+b+"\x1c. \x82\n\x1dV\x00")
-		if want := "café " + tt.text + " é\n"; got.Text != want {
-			t.Errorf("%s: %q, want %q", tt.rom, got.Text, want)
-		}
-	}
-}
-
 func TestBuzzesAreRecorded(t *testing.T) {
 	const bytes = "\x1b@\x1b(A\x03\x00a\x01\x02\x1bB\x03\x02\x1bp\x00\x32\x64text\n\x1dV\x00"
 	got := printAlone(t, virtual.Options{Drawer: true}, bytes)
@@ -214,7 +184,6 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 	b80, _ := profile.Lookup("generic-80mm")
 	u220, _ := profile.Lookup("epson-tm-u220b")
 	chinese, _ := profile.Lookup("generic-58mm")
-	chinese.TwoByte = profile.GB18030
 	gb, err := simplifiedchinese.GB18030.NewEncoder().String("2 宫保鸡丁")
 	if err != nil {
 		t.Fatal(err)

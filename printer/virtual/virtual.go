@@ -19,13 +19,11 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"ticketrail/printer/profile"
 )
 
 // The files by what they simulate: serve.go, client.go and pipe.go are the network board; engine.go
-// is the receive buffer and the print engine; decoder.go, commands.go, image.go, twobyte.go,
-// pages.go and ticket_end.go are the interpreter of commands; answers.go and condition.go are the
+// is the receive buffer and the print engine; decoder.go, commands.go, image.go, letters.go,
+// and ticket_end.go are the interpreter of commands; answers.go and condition.go are the
 // status; faults.go and power.go are the failures that a test causes; paint.go and draw.go show the
 // paper.
 //
@@ -41,8 +39,8 @@ type Options struct {
 	// Columns is where a line wraps. Wrapping is recorded as a problem, because composed lines fit. 0 is
 	// unlimited.
 	Columns int
-	// Kanji: the printer has a Chinese ROM. Until FS ., it takes two accented letters for one Chinese
-	// character.
+	// Kanji: the printer has a Chinese ROM (GB18030), which FS & switches on. Until FS ., it takes two accented
+	// letters for one Chinese character.
 	Kanji bool
 	// CodePages maps the number of ESC t to a page ("CP437", "WPC1252" …); nil is Epson's table.
 	CodePages map[byte]string
@@ -66,8 +64,6 @@ type Options struct {
 
 	// Dots is the width of the paper; wider images are problems. 0 is unlimited.
 	Dots int
-	// TwoByte is the ROM of two-byte characters that FS & switches on. With Kanji and no TwoByte it is GB18030.
-	TwoByte profile.TwoByte
 	// NoCutter: the paper is torn by hand; a cut is a problem.
 	NoCutter bool
 	// Drawer: a buzzer is connected to the cash drawer connector, and ESC p sounds it. Without Drawer ESC p

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
 )
 
@@ -71,6 +69,7 @@ func TestLettersFollowTheCodePage(t *testing.T) {
 		{"WPC1252", "\x1b@\x1bt\x10Cr\xe8me \x80\n", "Crème €\n", virtual.Options{}},
 		{"AStartForgetsThePage", "\x1bt\x10\xe9\n\x1b@\x82\n", "é\né\n", virtual.Options{}},
 		{"AChineseROMTakesAccentsForHalves", "\x1b@\xc4\xe3\n", "你\n", virtual.Options{Kanji: true}},
+		{"AndOnRequest", "\x1b@\x1c.caf\x82\x1c&\xc4\xe3\x1c.\n", "café你\n", virtual.Options{Kanji: true}},
 		{"UntilItIsToldNotTo", "\x1b@\x1c.caf\x82\n", "café\n", virtual.Options{Kanji: true}},
 		{"ItsOwnNumbers", "\x1bt\x07\xe9\n", "é\n", virtual.Options{CodePages: map[byte]string{7: "WPC1252"}}},
 	} {
@@ -203,15 +202,8 @@ func FuzzAnyBytesDecodeWithoutPanicOrControlCharacters(f *testing.F) {
 	f.Add([]byte("\x1c.\x1bd\xfe"), byte(30)) // it feeds for longer than a client waits
 	f.Fuzz(func(t *testing.T, b []byte, kind byte) {
 		synctest.Test(t, func(t *testing.T) {
-			roms := []profile.TwoByte{
-				profile.NoTwoByte,
-				profile.GB18030,
-				profile.ShiftJIS,
-				profile.Big5,
-				profile.KSX1001,
-			}
 			p := virtual.New(virtual.Options{
-				Kanji: kind&1 != 0, TwoByte: roms[int(kind>>1)%len(roms)], Columns: 42, Dots: 512,
+				Kanji: kind&1 != 0, Columns: 42, Dots: 512,
 				Can: virtual.Everything, Remembers: kind&0x80 != 0,
 				LinesPerSecond: math.Inf(1), // or it would still print when the test ends
 			})
