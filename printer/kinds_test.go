@@ -61,11 +61,7 @@ func TestABelievableAnswerTakesAQuarterOfThePapersTimeAt500MillimetresASecond(t 
 		hangUp(real.d)
 		height := 0 // in lines of 24 dots, of which 8 are a millimetre
 		for _, line := range v.Tickets()[0].Lines {
-			h := 1
-			for _, s := range line {
-				h = max(h, s.Height)
-			}
-			height += h
+			height += line.Height()
 		}
 		if want := time.Duration(height) * 3 * time.Second / 500 / 4; late < want || late > want+time.Millisecond {
 			t.Errorf("%d lines are believed after %s, want %s", height, late, want)

@@ -381,12 +381,12 @@ func texts(paper []virtual.Ticket) (all []string) {
 			dots[i.Line] = fmt.Sprintf("[%x]", i.Bits)
 		}
 		drawn := ""
-		for n, line := range x.Lines {
+		for n, line := range strings.Split(strings.TrimSuffix(x.Text, "\n"), "\n") {
 			if d := dots[n]; d != "" {
 				drawn += d
 				continue
 			}
-			all = append(all, drawn, line.String())
+			all = append(all, drawn, line)
 			drawn = ""
 		}
 		if all = append(all, drawn); x.End == virtual.Cut {

@@ -83,12 +83,11 @@ func (r *reading) measure() {
 		if drawn[i] {
 			continue
 		}
-		text := readLine{text: l.String(), height: 1,
-			black: !slices.ContainsFunc(l, func(s virtual.Span) bool { return !s.Invert }),
-			red:   slices.ContainsFunc(l, func(s virtual.Span) bool { return s.Red })}
-		for _, s := range l {
-			text.columns += layout.Width(s.Text) * s.Width
-			text.height = max(text.height, s.Height)
+		text := readLine{columns: l.Width(), height: l.Height(),
+			black: !slices.ContainsFunc(l.Spans, func(s layout.Span) bool { return !s.Invert }),
+			red:   slices.ContainsFunc(l.Spans, func(s layout.Span) bool { return s.Red })}
+		for _, s := range l.Spans {
+			text.text += s.Text
 		}
 		r.lines = append(r.lines, text)
 	}

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"strings"
+
+	"ticketrail/printer/layout"
 )
 
 // The decoder is strict where real printers are not: bytes that a real one would print as nonsense, or
@@ -18,7 +19,8 @@ const (
 	fs  = 0x1C
 	gs  = 0x1D
 
-	dotsPerLine = 30 // the default line spacing
+	dotsPerLine  = 30 // the default line spacing
+	letterHeight = 24 // dots, of Font A
 )
 
 // A decoder interprets the bytes that the print engine takes from the receive buffer. Any bytes are accepted.
@@ -32,7 +34,7 @@ type decoder struct {
 	foreign   int    // how many bytes of pending came from an earlier client
 	resyncing bool   // an earlier command may be incomplete: no problems are recorded until ESC @
 	t         Ticket // on the paper
-	line      Line
+	line      layout.Line
 	used      int // columns of line in use
 	printed   int // lines printed since feed was called
 	moved     int // dots that the paper moved since then
@@ -44,7 +46,7 @@ type decoder struct {
 
 // setting has the style that commands set for the following text.
 type setting struct {
-	style Style
+	style layout.Style
 	align byte
 	page  codePage
 	kanji bool // two-byte characters are on
@@ -70,11 +72,11 @@ func (d *decoder) restart() {
 // reset sets the defaults and discards a line that was not printed. A sender that resets in the
 // middle of a line loses the line on a real printer as well.
 func (d *decoder) reset() {
-	if len(d.line) > 0 {
+	if len(d.line.Spans) > 0 {
 		d.problem("ESC @ in the middle of a line")
 	}
-	d.line, d.used = nil, 0
-	d.setting = setting{style: Style{Width: 1, Height: 1}, kanji: d.o.Kanji}
+	d.line, d.used = layout.Line{}, 0
+	d.setting = setting{style: layout.Style{Width: 1, Height: 1}, kanji: d.o.Kanji}
 	d.page, _ = pageOf("CP437")
 	d.qr, d.store = QR{Module: 3, Level: '0'}, nil
 }
@@ -98,7 +100,7 @@ func (d *decoder) feed(b byte) int {
 		d.pending = append(d.pending, b)
 	case b == lf:
 		d.newline()
-	case b == 0 && (d.resyncing || len(d.line) == 0 && len(d.t.Lines) == 0):
+	case b == 0 && (d.resyncing || len(d.line.Spans) == 0 && len(d.t.Lines) == 0):
 		// Padding before a ticket, which completes an image that was received in part.
 	case b < 0x20, b == 0x7F:
 		d.problem("control byte %02X in text", b)
@@ -119,25 +121,26 @@ func (d *decoder) printRune(r rune, w int) {
 	}
 
 	d.used += w
-	if last := len(d.line); last > 0 && d.line[last-1].Style == d.style {
-		d.line[last-1].Text += string(r)
+	spans := d.line.Spans
+	if last := len(spans) - 1; last >= 0 && spans[last].Style == d.style {
+		spans[last].Text += string(r)
 		return
 	}
-	d.line = append(d.line, Span{Text: string(r), Style: d.style})
+	d.line.Spans = append(spans, layout.Span{Text: string(r), Style: d.style})
 }
 
 // newline prints the line and moves the paper by the line's height, or by the line spacing if that
 // is more.
 func (d *decoder) newline() {
 	if d.pageMode {
-		d.line, d.used = nil, 0
+		d.line, d.used = layout.Line{}, 0
 		return
 	}
 
 	d.t.Lines = append(d.t.Lines, d.line)
-	height := max(dotsPerLine, d.line.height())
+	height := max(dotsPerLine, d.line.Height()*letterHeight)
 	d.t.rows = append(d.t.rows, row{height, d.align})
-	d.line, d.used = nil, 0
+	d.line, d.used = layout.Line{}, 0
 
 	d.printed++
 	d.moved += height
@@ -145,7 +148,7 @@ func (d *decoder) newline() {
 
 // feedLines is ESC d: it prints the current line and moves the paper by n lines in all.
 func (d *decoder) feedLines(n int) {
-	if len(d.line) > 0 {
+	if len(d.line.Spans) > 0 {
 		d.newline()
 		n--
 	}
@@ -256,24 +259,6 @@ func (d *decoder) printMode(a []byte) {
 	if mode&0x10 != 0 {
 		d.style.Height = 2
 	}
-}
-
-// height is the height of the line's characters in dots.
-func (l Line) height() int {
-	most := 0
-	for _, s := range l {
-		most = max(most, s.Height*letterHeight)
-	}
-	return most
-}
-
-// String is the line's text.
-func (l Line) String() string {
-	var b strings.Builder
-	for _, s := range l {
-		b.WriteString(s.Text)
-	}
-	return b.String()
 }
 
 // problem records a mistake of the sender, in the ticket and in the printer. While resyncing

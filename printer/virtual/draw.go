@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"ticketrail/printer/layout"
 )
 
 // Draw draws the ticket in a box, for a terminal. Inverted text is between ▐ and ▌. Of an image only the size is
@@ -13,7 +15,7 @@ func (t Ticket) Draw(head string) string {
 	width := displaywidth.String(head)
 	lines := make([]string, len(t.Lines))
 	for i, l := range t.Lines {
-		lines[i] = l.draw()
+		lines[i] = draw(l.Spans)
 		width = max(width, displaywidth.String(lines[i]))
 	}
 
@@ -32,7 +34,7 @@ func (t Ticket) Draw(head string) string {
 	return b.String()
 }
 
-func (l Line) draw() string {
+func draw(l []layout.Span) string {
 	var b strings.Builder
 	for i, s := range l {
 		// A block of several sizes is one block on the paper.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ticketrail/printer/layout"
 )
 
 // An Image is an image on the paper. In [Ticket.Text] a line such as "▒▒ 576x24" stands for it.
@@ -84,7 +86,7 @@ func (d *decoder) graphics(b []byte) {
 }
 
 func (d *decoder) image(img Image) {
-	if len(d.line) > 0 {
+	if len(d.line.Spans) > 0 {
 		d.problem("image in the middle of a line")
 		d.newline()
 	}
@@ -113,7 +115,7 @@ func isRealTime(a, b byte) bool { return a == dle && (b == 0x04 || b == 0x05 || 
 
 // placeholder adds the line that stands for something dots high, and moves the paper by that much.
 func (d *decoder) placeholder(s string, dots int) {
-	d.t.Lines = append(d.t.Lines, Line{{Text: s, Style: Style{Width: 1, Height: 1}}})
+	d.t.Lines = append(d.t.Lines, layout.Line{Spans: []layout.Span{{Text: s}}})
 	d.t.rows = append(d.t.rows, row{dots, d.align})
 	d.printed += (dots + dotsPerLine - 1) / dotsPerLine
 	d.moved += dots
@@ -159,7 +161,7 @@ func (d *decoder) printQR() {
 		return
 	}
 
-	if len(d.line) > 0 {
+	if len(d.line.Spans) > 0 {
 		d.problem("QR code in the middle of a line")
 		d.newline()
 	}
@@ -176,14 +178,12 @@ func (d *decoder) printQR() {
 
 	printed := d.qr
 	printed.Line = len(d.t.Lines)
-	high := dotsPerLine
-	if code := printed.code(); code != nil {
-		high = code.Size * printed.Module
-		if d.o.Dots > 0 && high > d.o.Dots {
-			d.problem("QR code of %d dots is wider than the %d of the paper", high, d.o.Dots)
-		}
-	} else {
+	high := printed.image().Height
+	switch {
+	case high == 0:
 		d.problem("QR code of %d bytes is too long", len(printed.Text))
+	case d.o.Dots > 0 && high > d.o.Dots:
+		d.problem("QR code of %d dots is wider than the %d of the paper", high, d.o.Dots)
 	}
 
 	d.t.QRs = append(d.t.QRs, printed)

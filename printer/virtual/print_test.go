@@ -154,7 +154,7 @@ func TestRemembersKeepsSettingsBetweenClients(t *testing.T) {
 			synctest.Wait()
 			got := send(t, p, "AB\n")
 			last := got[len(got)-1]
-			if last.Text != want || last.Lines[0][0].Invert != remembers {
+			if last.Text != want || last.Lines[0].Spans[0].Invert != remembers {
 				t.Errorf("got %+v", last)
 			}
 		})
@@ -234,13 +234,5 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 				t.Errorf("the picture differs from %s; look at it after -update", file)
 			}
 		})
-	}
-}
-
-func TestAnEmptyTicketHasAPicture(t *testing.T) {
-	for _, tk := range []virtual.Ticket{{}, {Text: "x\n", Lines: []virtual.Line{{{Text: "x"}}}}} {
-		if p := tk.Picture(); p.Bounds().Empty() {
-			t.Error("an empty picture")
-		}
 	}
 }

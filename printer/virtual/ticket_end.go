@@ -3,6 +3,8 @@ package virtual
 import (
 	"strings"
 	"time"
+
+	"ticketrail/printer/layout"
 )
 
 // The end of a ticket decides how tests may judge it: a cut is the normal end, the close of a
@@ -11,7 +13,7 @@ import (
 
 // cut ends the ticket with the cutter, after feed more lines.
 func (d *decoder) cut(feed int) {
-	if len(d.line) > 0 {
+	if len(d.line.Spans) > 0 {
 		d.problem("cut in the middle of a line")
 		d.newline()
 	}
@@ -29,7 +31,7 @@ func (d *decoder) end(e End) {
 		d.problem("connection ends inside a command: % X", d.pending[:min(len(d.pending), 16)])
 	}
 
-	if len(d.line) > 0 {
+	if len(d.line.Spans) > 0 {
 		if e == Closed {
 			d.problem("connection ends in the middle of a line")
 		}
@@ -62,7 +64,7 @@ func hasData(b []byte) bool {
 
 // powerOff discards everything except the printed lines. A line that is not printed yet is lost.
 func (d *decoder) powerOff(e End) {
-	d.line = nil
+	d.line = layout.Line{}
 	d.endClient(e)
 	d.resyncing = false
 }
@@ -88,7 +90,7 @@ func (d *decoder) finishTicket(e End, feed int) {
 	last := len(finished.Lines)
 
 	// The feed before the cut moves the text past the cutter; tests check it apart from the text.
-	for last > 0 && len(finished.Lines[last-1]) == 0 {
+	for last > 0 && len(finished.Lines[last-1].Spans) == 0 {
 		last--
 	}
 	if last == 0 {
@@ -102,10 +104,13 @@ func (d *decoder) finishTicket(e End, feed int) {
 }
 
 // textOf is the text of lines without styles.
-func textOf(lines []Line) string {
-	var text strings.Builder
+func textOf(lines []layout.Line) (text string) {
 	for _, l := range lines {
-		text.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+		line := ""
+		for _, s := range l.Spans {
+			line += s.Text
+		}
+		text += strings.TrimRight(line, " ") + "\n"
 	}
-	return text.String()
+	return text
 }

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"ticketrail/printer/layout"
 )
 
 // The files by what they simulate: serve.go, client.go and pipe.go are the network board; engine.go
@@ -126,7 +128,7 @@ func New(o Options) *Printer {
 type Ticket struct {
 	// Text is the ticket without styles. Each line is terminated; blank lines at the end are omitted.
 	Text  string
-	Lines []Line // the same lines with their styles
+	Lines []layout.Line // the same lines with their styles
 	// Feed is how many blank lines are between the text and the end.
 	Feed int
 	Raw  []byte // every byte since the last ticket
@@ -141,21 +143,6 @@ type Ticket struct {
 
 	rows          []row // positions of Lines and of the lines of Feed
 	columns, dots int   // of the printer
-}
-
-// A Line is one printed line.
-type Line []Span
-
-// A Span is text in one style.
-type Span struct {
-	Text string
-	Style
-}
-
-// Style is how a span is printed.
-type Style struct {
-	Bold, Invert, Red bool
-	Width, Height     int // multiples of the normal size
 }
 
 // End is the cause of a ticket's end.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"ticketrail/printer/layout"
 	"ticketrail/printer/virtual"
 )
 
@@ -41,11 +42,16 @@ func TestACutEndsATicket(t *testing.T) {
 		if len(got) != 1 {
 			t.Fatalf("%d tickets, want 1", len(got))
 		}
-		plain := virtual.Style{Width: 1, Height: 1}
+		plain := layout.Style{Width: 1, Height: 1}
 		bold, invert, big, red := plain, plain, plain, plain
 		bold.Bold, invert.Invert, red.Red = true, true, true
 		big.Width, big.Height = 2, 2
-		want := []virtual.Line{{{"Order 7", bold}}, {{"** VOID **", invert}}, {{"2 Burger", big}}, {{"red", red}}}
+		line := func(s string, st layout.Style) layout.Line {
+			return layout.Line{Spans: []layout.Span{{Text: s, Style: st}}}
+		}
+		want := []layout.Line{
+			line("Order 7", bold), line("** VOID **", invert), line("2 Burger", big), line("red", red),
+		}
 		if d := cmp.Diff(want, got[0].Lines); d != "" {
 			t.Error(d)
 		}
