@@ -1,79 +1,85 @@
 package virtual
 
-import "bytes"
-
-// The lengths come from Epson's ESC/POS command reference. They are complete for every command that
-// printers of this family know, not only for those that the daemon sends: after a command of
-// unknown length, everything that follows would be decoded from the wrong byte, and one mistake
-// would be reported as many.
-
-// A command is a command with a fixed number of argument bytes.
+// A command is what the printer knows about the commands that begin with the same two bytes.
 type command struct {
-	args int
-	// allowed: the daemon may send it. Any other command is decoded too, so that the next one is decoded
-	// correctly, and recorded as a problem.
-	allowed bool
-	do      func(d *decoder, arg []byte)
+	head   int                        // how many bytes tell the length
+	length func(b []byte) int         // in bytes; nil: head
+	do     func(d *decoder, b []byte) // b is the whole command; nil: it must not be sent
 }
 
-// lookup finds a command of fixed length.
-func lookup(lead, code byte) (command, bool) {
-	key := string([]byte{lead, code})
-	if known, ok := commands[key]; ok {
-		return known, true
-	}
-
-	for args, codes := range skipped {
-		for ; codes != ""; codes = codes[2:] {
-			if codes[:2] == key {
-				return command{args: args, do: skip}, true
-			}
-		}
-	}
-	return command{}, false
-}
-
-// skip does nothing: the command changes nothing that is shown.
+// skip does nothing: the command changes nothing that is shown, or is executed by query or atReceipt.
 func skip(*decoder, []byte) {}
 
-// skipped are commands that the daemon must not send, by their number of arguments: fonts, national character sets
-// (which turn # into £), margins, positions, line spacing, underlines, obsolete cuts, settings of bar codes. They
-// change nothing in the output.
-var skipped = [...]string{
-	0: "\x1b2\x1bi\x1bm",
-	1: "\x1bM\x1bR\x1b \x1b{\x1bV\x1bU\x1bG\x1b-\x1bJ\x1b3\x1be\x1bK" + "\x1db\x1dh\x1dw\x1dH\x1df" + "\x1c!\x1c-\x1cW\x1cC",
-	2: "\x1bc\x1b$\x1b\\" + "\x1dL\x1dW\x1dP\x1d$\x1d\\\x1dz" + "\x1cS\x1cp",
-}
-
+// commands are those that the daemon sends, and those that another program may leave unfinished. After any other,
+// what follows is decoded as text.
 var commands = map[string]command{
 	// Selects the printer, or a display that takes everything up to the next one.
-	"\x1b=": {1, true, func(d *decoder, a []byte) { d.deselected = a[0]&1 == 0 }},
-	// Page mode: nothing is printed until it is left.
-	"\x1bL": {0, false, func(d *decoder, _ []byte) { d.pageMode = true }},
-	"\x1bS": {0, false, func(d *decoder, _ []byte) { d.pageMode = false }},
-	"\x1b@": {0, true, func(d *decoder, _ []byte) { d.restart() }},
-	"\x1bt": {1, true, func(d *decoder, a []byte) { d.selectPage(a[0]) }},
+	"\x1b=": {head: 3, do: func(d *decoder, b []byte) { d.deselected = b[2]&1 == 0 }},
+	"\x1bL": {head: 2, do: (*decoder).selectPageMode},
+	"\x1b@": {head: 2, do: func(d *decoder, _ []byte) { d.restart() }},
+	"\x1bt": {head: 3, do: func(d *decoder, b []byte) { d.selectPage(b[2]) }},
 	// Styles: ESC E bold, ESC r ribbon colour, ESC ! several in one byte.
-	"\x1bE": {1, true, func(d *decoder, a []byte) { d.style.Bold = a[0]&1 == 1 }},
-	"\x1br": {1, true, func(d *decoder, a []byte) { d.style.Red = a[0]&1 == 1 }},
-	"\x1b!": {1, true, (*decoder).printMode},
-	// Paper: ESC d lines, ESC a alignment.
-	"\x1bd": {1, true, func(d *decoder, a []byte) { d.feedLines(int(a[0])) }},
-	"\x1ba": {1, true, func(d *decoder, a []byte) { d.align = a[0] & 3 }},
-	// Sound: ESC p is the pulse that opens a cash drawer, ESC B the buzzer of other makers.
-	"\x1bp": {3, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'p'}, a...)) }},
-	"\x1bB": {2, true, func(d *decoder, a []byte) { d.buzz(append([]byte{esc, 'B'}, a...)) }},
+	"\x1bE": {head: 3, do: func(d *decoder, b []byte) { d.style.Bold = b[2]&1 == 1 }},
+	"\x1br": {head: 3, do: func(d *decoder, b []byte) { d.style.Red = b[2]&1 == 1 }},
+	"\x1b!": {head: 3, do: (*decoder).printMode},
 	// Size, and white on black.
-	"\x1d!": {1, true, func(d *decoder, a []byte) {
-		d.style.Width, d.style.Height = int(a[0]>>4&7)+1, int(a[0]&7)+1
+	"\x1d!": {head: 3, do: func(d *decoder, b []byte) {
+		d.style.Width, d.style.Height = int(b[2]>>4&7)+1, int(b[2]&7)+1
 	}},
-	"\x1dB": {1, true, func(d *decoder, a []byte) { d.style.Invert = a[0]&1 == 1 }},
-	"\x1da": {1, true, skip}, // executed by query
-	"\x1dr": {1, true, skip}, // executed by query
-	"\x1dI": {1, true, skip}, // executed by query
+	"\x1dB": {head: 3, do: func(d *decoder, b []byte) { d.style.Invert = b[2]&1 == 1 }},
+	// Paper: ESC d lines, ESC a alignment, GS V cut, from 65 on with a feed.
+	"\x1bd": {head: 3, do: func(d *decoder, b []byte) { d.feedLines(int(b[2])) }},
+	"\x1ba": {head: 3, do: func(d *decoder, b []byte) { d.align = b[2] & 3 }},
+	"\x1dV": {3, cutLength, (*decoder).cutter},
+	// Sound: ESC p is the pulse that opens a cash drawer, ESC B the buzzer of other makers.
+	"\x1bp": {head: 5, do: (*decoder).buzz},
+	"\x1bB": {head: 4, do: (*decoder).buzz},
+	"\x1b(": {5, counted, (*decoder).buzz},
+	// Questions.
+	"\x1da":    {head: 3, do: skip},
+	"\x1dr":    {head: 3, do: skip},
+	"\x1dI":    {head: 3, do: skip},
+	"\x10\x04": {head: 3, do: skip},
 	// Two-byte characters: off, on.
-	"\x1c.": {0, true, func(d *decoder, _ []byte) { d.kanji = false }},
-	"\x1c&": {0, true, func(d *decoder, _ []byte) { d.selectTwoByte() }},
+	"\x1c.": {head: 2, do: func(d *decoder, _ []byte) { d.kanji = false }},
+	"\x1c&": {head: 2, do: func(d *decoder, _ []byte) { d.selectTwoByte() }},
+	// Images, codes, and the question GS ( H.
+	"\x1dv": {8, func(b []byte) int { return 8 + word(b, 4)*word(b, 6) }, (*decoder).raster},
+	"\x1d(": {5, counted, (*decoder).graphics},
+	// Column images, the long form of GS ( L, bar codes.
+	"\x1b*": {head: 5, length: columnImage},
+	"\x1d8": {head: 7, length: func(b []byte) int { return 7 + word(b, 3) + word(b, 5)<<16 }},
+	"\x1dk": {head: 4, length: barCode},
+}
+
+// counted is the length of a command that has the number of its bytes in it.
+func counted(b []byte) int { return 5 + word(b, 3) }
+
+// cutLength is the length of GS V: from 65 on the command has a feed.
+func cutLength(b []byte) int {
+	if b[2] < 65 {
+		return 3
+	}
+	return 4
+}
+
+// columnImage is the length of ESC *: the modes with 24 dots in a column have three bytes for each.
+func columnImage(b []byte) int {
+	if b[2] < 32 {
+		return counted(b)
+	}
+	return 5 + 3*word(b, 3)
+}
+
+// barCode is the length of GS k: counted, or up to a NUL.
+func barCode(b []byte) int {
+	switch {
+	case b[2] >= 65:
+		return 4 + int(b[3])
+	case b[len(b)-1] == 0:
+		return len(b)
+	}
+	return len(b) + 1
 }
 
 // commandLength returns the length in bytes of the command that begins with b, as far as b tells: a length
@@ -82,90 +88,10 @@ func commandLength(b []byte) int {
 	if len(b) < 2 {
 		return 2
 	}
-	if known, ok := lookup(b[0], b[1]); ok {
-		return 2 + known.args
-	}
 
-	switch {
-	case b[0] == dle:
-		return dleLength(b)
-	case b[1] == '(' && b[0] != dle: // ESC ( x, GS ( x, FS ( x: a length and that many bytes
-		if len(b) < 5 {
-			return 5
-		}
-		return 5 + word(b, 3)
-	case b[0] == esc && b[1] == 'D': // tab stops, up to a NUL
-		// At most 32 stops.
-		if at := bytes.IndexByte(b[2:], 0); at >= 0 || len(b) >= 34 {
-			return len(b)
-		}
-		return len(b) + 1
-	case b[0] == esc && b[1] == '*': // column image
-		if len(b) < 5 {
-			return 5
-		}
-		// The modes with 24 dots in a column have three bytes for each.
-		if b[2] >= 32 {
-			return 5 + 3*word(b, 3)
-		}
-		return 5 + word(b, 3)
-	case b[0] == gs && b[1] == 'V': // cut; from 65 on with a feed
-		if len(b) < 3 || b[2] < 65 {
-			return 3
-		}
-		return 4
-	case b[0] == gs && b[1] == 'v': // raster image
-		if len(b) < 8 {
-			return 8
-		}
-		return 8 + word(b, 4)*word(b, 6)
-	case b[0] == gs && b[1] == 'k': // bar code: up to a NUL, or counted
-		if len(b) < 4 {
-			return 4
-		}
-		if b[2] >= 65 {
-			return 4 + int(b[3])
-		}
-		if b[len(b)-1] == 0 {
-			return len(b)
-		}
-		return len(b) + 1
-	case b[0] == gs && b[1] == '8': // the long form of GS ( L
-		if len(b) < 7 {
-			return 7
-		}
-		return 7 + word(b, 3) + word(b, 5)<<16
+	known := commands[string(b[:2])]
+	if known.length == nil || len(b) < known.head {
+		return known.head
 	}
-	return 0
-}
-
-// dleLength is commandLength for the real-time commands. Their bytes stand in the queue like any
-// other, although they were executed on receipt.
-func dleLength(b []byte) int {
-	switch b[1] {
-	case 0x04: // DLE EOT
-		if len(b) < 3 {
-			return 3
-		}
-		if function := b[2]; function == 7 || function == 8 || function == 18 {
-			return 4
-		}
-		return 3
-	case 0x05: // DLE ENQ
-		return 3
-	case 0x14: // DLE DC4
-		if len(b) < 3 {
-			return 3
-		}
-		// Function 3 is the buzzer, 8 clears the buffers, the others are pulses and power off.
-		switch b[2] {
-		case 3:
-			return 8
-		case 8:
-			return 10
-		default:
-			return 5
-		}
-	}
-	return 0
+	return known.length(b)
 }

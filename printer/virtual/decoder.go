@@ -207,30 +207,20 @@ func swallowed(b []byte) []byte {
 func (d *decoder) do(b []byte) {
 	d.p.query(d.client, b)
 
-	if known, ok := lookup(b[0], b[1]); ok {
-		if !known.allowed {
-			d.problem("command % X must not be sent", b)
-		}
-		known.do(d, b[2:])
-		return
+	if execute := commands[string(b[:2])].do; execute != nil {
+		execute(d, b)
+	} else {
+		d.refuse(b)
 	}
+}
 
-	switch {
-	case b[0] == gs && b[1] == 'V':
-		d.cutter(b)
-	case b[0] == gs && b[1] == '(' && b[2] == 'H': // answered by query
-	case b[0] == dle && b[1] == 0x04: // answered on receipt
-	case b[0] == gs && b[1] == 'v':
-		d.raster(b)
-	case b[0] == gs && b[1] == '(' && b[2] == 'L':
-		d.graphics(b[5:])
-	case b[0] == gs && b[1] == '(' && b[2] == 'k':
-		d.code(b[5:])
-	case b[0] == esc && b[1] == '(' && b[2] == 'A':
-		d.buzz(b)
-	default:
-		d.problem("command % X must not be sent", b[:min(len(b), 8)])
-	}
+// refuse records a command that the daemon must not send.
+func (d *decoder) refuse(b []byte) { d.problem("command % X must not be sent", b[:min(len(b), 10)]) }
+
+// selectPageMode is ESC L: nothing is printed until ESC @.
+func (d *decoder) selectPageMode(b []byte) {
+	d.pageMode = true
+	d.refuse(b)
 }
 
 // cutter is GS V ("Select cut mode and cut paper").
@@ -242,23 +232,15 @@ func (d *decoder) cutter(b []byte) {
 	case 0, 1, 48, 49:
 		d.cut(feed)
 	default:
-		d.problem("command % X is no cut", b)
+		d.refuse(b)
 	}
 }
 
 // printMode is ESC ! ("Select print modes").
-func (d *decoder) printMode(a []byte) {
-	mode := a[0]
-
+func (d *decoder) printMode(b []byte) {
+	mode := b[2]
 	d.style.Bold = mode&0x08 != 0
-	d.style.Width, d.style.Height = 1, 1
-
-	if mode&0x20 != 0 {
-		d.style.Width = 2
-	}
-	if mode&0x10 != 0 {
-		d.style.Height = 2
-	}
+	d.style.Width, d.style.Height = 1+int(mode>>5&1), 1+int(mode>>4&1)
 }
 
 // problem records a mistake of the sender, in the ticket and in the printer. While resyncing

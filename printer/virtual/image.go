@@ -55,33 +55,27 @@ func (d *decoder) raster(b []byte) {
 	d.image(Image{Width: wide * 8, Height: high, Bits: b[8:]})
 }
 
-// graphics is GS ( L; b is its counted bytes.
+// graphics is GS ( and a letter: L images, k codes, H the question that query has answered.
 func (d *decoder) graphics(b []byte) {
-	if len(b) < 2 || b[0] != 48 {
-		d.problem("command GS ( L % X must not be sent", b[:min(len(b), 8)])
-		return
-	}
-
-	switch fn := b[1]; {
-	case fn == 112 && len(b) >= 10:
+	switch function := string(b[5:min(len(b), 7)]); {
+	case b[2] == 'H':
+	case b[2] == 'k':
+		d.code(b)
+	case b[2] == 'L' && function == "0p" && len(b) >= 15:
 		// The bytes that are checked: monochrome, not enlarged in either direction, colour 1.
-		img := Image{Width: word(b, 6), Height: word(b, 8), Bits: b[10:]}
-		if b[2] != 48 || b[3] != 1 || b[4] != 1 || b[5] != 49 || img.Width == 0 || img.Height == 0 ||
+		img := Image{Width: word(b, 11), Height: word(b, 13), Bits: b[15:]}
+		if string(b[7:11]) != "0\x01\x011" || img.Width == 0 || img.Height == 0 ||
 			(img.Width+7)/8*img.Height != len(img.Bits) {
-			d.problem("command GS ( L % X does not store an image of %d bytes", b[:10], len(img.Bits))
+			d.problem("command % X does not store an image of %d bytes", b[:15], len(img.Bits))
 			return
 		}
 		d.store = &img
 	// The stored image can be printed once: the daemon sends each band anew.
-	case (fn == 50 || fn == 2) && len(b) == 2:
-		if d.store == nil {
-			d.problem("GS ( L prints an image that was not stored")
-			return
-		}
+	case b[2] == 'L' && function == "02" && len(b) == 7 && d.store != nil:
 		d.image(*d.store)
 		d.store = nil
 	default:
-		d.problem("command GS ( L % X must not be sent", b[:min(len(b), 8)])
+		d.refuse(b)
 	}
 }
 
@@ -127,29 +121,23 @@ func (i Image) Black(x, y int) bool {
 	return at < len(i.Bits) && i.Bits[at]&(0x80>>(x%8)) != 0
 }
 
-// code is GS ( k; b is its counted bytes: the functions of a QR code.
+// code is GS ( k: the functions of a QR code in the order in which a sender needs them, which are the model, the size of
+// a module, the error correction, the text and the print.
 func (d *decoder) code(b []byte) {
-	bad := func() { d.problem("command GS ( k % X must not be sent", b[:min(len(b), 8)]) }
-	if len(b) < 3 || b[0] != '1' {
-		bad()
-		return
-	}
+	function, arg := string(b[5:min(len(b), 7)]), b[min(len(b), 7):]
 
-	fn, arg := b[1], b[2:]
 	switch {
-	// The functions in the order in which a sender needs them: model, size of a module, error
-	// correction, store the text, print.
-	case fn == 'A' && len(arg) == 2 && (arg[0] == '1' || arg[0] == '2') && arg[1] == 0:
-	case fn == 'C' && len(arg) == 1 && arg[0] >= 1 && arg[0] <= 16:
+	case function == "1A" && (string(arg) == "1\x00" || string(arg) == "2\x00"):
+	case function == "1C" && len(arg) == 1 && arg[0] >= 1 && arg[0] <= 16:
 		d.qr.Module = int(arg[0])
-	case fn == 'E' && len(arg) == 1 && arg[0] >= '0' && arg[0] <= '3':
+	case function == "1E" && len(arg) == 1 && arg[0] >= '0' && arg[0] <= '3':
 		d.qr.Level = arg[0]
-	case fn == 'P' && arg[0] == '0':
+	case function == "1P" && len(arg) > 0 && arg[0] == '0':
 		d.qr.Text = string(arg[1:])
-	case fn == 'Q' && len(arg) == 1 && arg[0] == '0':
+	case function == "1Q" && string(arg) == "0":
 		d.printQR()
 	default:
-		bad()
+		d.refuse(b)
 	}
 }
 
@@ -201,7 +189,7 @@ func (d *decoder) buzz(b []byte) {
 	case b[0] == esc && b[1] == 'p' && b[2] <= 1 && b[3] > 0:
 		times = 1
 		if !d.o.Drawer {
-			d.problem("command % X must not be sent: it opens the cash drawer", b)
+			d.refuse(b) // it opens the cash drawer
 			return
 		}
 	// ESC ( A, function 97 in its short form (EscPosUtils).
@@ -209,7 +197,7 @@ func (d *decoder) buzz(b []byte) {
 		b[6] >= 1 && b[6] <= 7 && b[7] >= 1 && b[7] <= 63:
 		times = int(b[7])
 	default:
-		d.problem("command % X must not be sent: its numbers are out of range", b[:min(len(b), 10)])
+		d.refuse(b) // its numbers are out of range
 		return
 	}
 

@@ -94,11 +94,11 @@ func TestErrorsInImagesQRCodesAndBuzzesAreRecorded(t *testing.T) {
 		{"AnImageWithACommandInIt", bitImage(16, 1, "\x10\x04"), "contains 10 04"},
 		{"AnImageThroughALine", "half" + bitImage(8, 1, "a"), "middle of a line"},
 		{"GraphicsOfAnotherLength", "\x1d(L\x0b\x000p0\x01\x011\x10\x00\x01\x00a", "does not store an image"},
-		{"GraphicsPrintedBeforeTheyAreStored", "\x1d(L\x02\x0002", "that was not stored"},
+		{"GraphicsPrintedBeforeTheyAreStored", "\x1d(L\x02\x0002", "must not be sent"},
 		{"ACodeOfNothing", "\x1d(k\x03\x001Q0", "empty QR code"},
 		{"ACodeThatIsNoText", code("a\x1bb", 3), "which is not text"},
 		{"ACodeThatIsTooWide", code("abc", 8), "wider than the 64"},
-		{"ABuzzerThatRingsForEver", "\x1bB\xff\x01", "numbers are out of range"},
+		{"ABuzzerThatRingsForEver", "\x1bB\xff\x01", "must not be sent"},
 		{"TwoBytesOnAnotherROM", "\x1c&a", "no two-byte characters"},
 	} {
 		bubble(t, tt.name, virtual.Options{Dots: 64}, func(t *testing.T, p *virtual.Printer) {
