@@ -91,7 +91,7 @@ func (f *printerFlags) run(ctx context.Context, out, errs io.Writer) error {
 	}
 
 	options.OnTicket = func(t virtual.Ticket) {
-		fmt.Fprint(out, t.Draw(options.Name))
+		fmt.Fprint(out, t.Draw(options.Name+", "+t.End.String()))
 		for _, b := range t.Buzzes {
 			fmt.Fprintf(out, "  beeps: %d\n", b.Times)
 		}

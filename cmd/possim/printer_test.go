@@ -15,7 +15,7 @@ func TestATicketIsShownAndWrittenAsAPicture(t *testing.T) {
 	s := simulate(t, "--listen", "127.0.0.1:0", "--profile", "epson-tm-t88", "--png", dir)
 	c := s.dial()
 	ask(t, c, "\x1b@2 Burger\n\x07\x1dV\x42\x00\x1dr\x01", "\x00")
-	s.shows("│ 2 Burger ")
+	s.shows("│2 Burger ")
 	s.shows("problem: control byte 07")
 	ask(t, c, "\x1dr\x01", "\x00") // it is answered after the picture is written
 

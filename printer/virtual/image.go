@@ -121,8 +121,8 @@ func (i Image) Black(x, y int) bool {
 	return at < len(i.Bits) && i.Bits[at]&(0x80>>(x%8)) != 0
 }
 
-// code is GS ( k: the functions of a QR code in the order in which a sender needs them, which are the model, the size of
-// a module, the error correction, the text and the print.
+// code is GS ( k: the functions of a QR code in the order in which a sender needs them, which are the model, the size
+// of a module, the error correction, the text and the print.
 func (d *decoder) code(b []byte) {
 	function, arg := string(b[5:min(len(b), 7)]), b[min(len(b), 7):]
 

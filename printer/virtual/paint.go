@@ -31,6 +31,18 @@ const (
 	grey
 )
 
+// Draw draws the ticket for a terminal, with head above it; see [layout.Plain]. Of an image only the size is shown.
+func (t Ticket) Draw(head string) string { return head + "\n" + layout.Plain(t.Lines, t.width()) }
+
+// width is how many columns the paper has.
+func (t Ticket) width() int {
+	columns := t.columns
+	for i := 0; t.columns <= 0 && i < len(t.Lines); i++ {
+		columns = max(columns, t.Lines[i].Width())
+	}
+	return max(columns, 16)
+}
+
 // WritePNG writes [Ticket.Picture] to a file. Its name begins with path and ends with the time, so that no picture of
 // an earlier run is overwritten.
 func (t Ticket) WritePNG(path string) error {
@@ -50,13 +62,7 @@ func (t Ticket) PNG() []byte {
 //
 // Without the width of the paper in dots, a column has 12.
 func (t Ticket) Picture() *image.Paletted {
-	dots, columns := t.dots, t.columns
-	if columns <= 0 {
-		columns = 16
-		for _, l := range t.Lines {
-			columns = max(columns, l.Width())
-		}
-	}
+	dots, columns := t.dots, t.width()
 	if dots <= 0 {
 		dots = columns * 12
 	}

@@ -26,8 +26,7 @@ import (
 // The files by what they simulate: serve.go, client.go and pipe.go are the network board; engine.go
 // is the receive buffer and the print engine; decoder.go, commands.go, image.go, letters.go,
 // and ticket_end.go are the interpreter of commands; answers.go and condition.go are the
-// status; faults.go and power.go are the failures that a test causes; paint.go and draw.go show the
-// paper.
+// status; faults.go and power.go are the failures that a test causes; paint.go shows the paper.
 //
 // Locks are taken in the order outMu, Printer.mu, client.mu. The decoder runs without any of them,
 // because it calls OnTicket, and because a ticket of images takes long enough to keep a DLE EOT

@@ -182,15 +182,15 @@ func TestOverTCPRefuseClosesAndReopensTheSameAddress(t *testing.T) {
 	}
 }
 
-func TestDrawMakesABox(t *testing.T) {
+func TestATicketIsDrawnAsWideAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const bytes = "\x1dB\x01** VOID **\x1d!\x11 1x\x1d!\x00\x1dB\x00\n\x1d!\x111 Br\x81l\x82e\x1d!\x00\n\x1dV\x00"
+		const bytes = "\x1dB\x01** VOID ** 1x\x1dB\x00\n\x1d!\x111 Br\x81l\x82e\x1d!\x00\n\x1dV\x00"
 		got := send(t, virtual.New(virtual.Options{}), bytes)
-		want := "" +
-			"┌ grill ──────────┐\n" +
-			"│ ▐** VOID ** 1x▌ │\n" +
-			"│ 1 Brülée        │\n" +
-			"└╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌┘\n"
+		want := "grill\n" +
+			"┌────────────────┐\n" +
+			"█** VOID ** 1x   █\n" +
+			"║1 Brülée        ║\n" +
+			"└────────────────┘\n"
 		if d := cmp.Diff(want, got[0].Draw("grill")); d != "" {
 			t.Error(d)
 		}
