@@ -11,7 +11,7 @@ import (
 // check reads the file with the daemon's own code, so it accepts exactly the files that the daemon accepts. Operators
 // run it before a reload.
 func (c *cli) check() *cobra.Command {
-	var online, fileOnly bool
+	var online bool
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "check the configuration",
@@ -27,14 +27,9 @@ and needs no running daemon. Whether a screen is open in a browser only "status"
 says.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			look := doctor.CheckInstalled
-			if fileOnly {
-				look = func(_ context.Context, path string) ([]string, error) { return doctor.Check(path) }
-			}
-
-			warnings, err := look(cmd.Context(), c.config)
 			// Before the stations are asked: that takes seconds, and the file is valid whatever they answer.
-			if err := c.showChecked(c.config, warnings, err); err != nil || !online {
+			err := c.checkFile(cmd, c.config, doctor.Check, doctor.CheckInstalled)
+			if err != nil || !online {
 				return err
 			}
 
@@ -47,14 +42,12 @@ says.`,
 	}
 
 	cmd.Flags().BoolVar(&online, "online", false, "also ask the printers, the displays and the point-of-sale API")
-	fileOnlyFlag(cmd, &fileOnly)
-	return cmd
+	return fileOnlyFlag(cmd)
 }
 
 // relayCheck is check for the other daemon.
 func (c *cli) relayCheck() *cobra.Command {
-	var fileOnly bool
-	cmd := &cobra.Command{
+	return fileOnlyFlag(&cobra.Command{
 		Use:   "check",
 		Short: "check the configuration of the relay",
 		Long: `check reads the relay's configuration and the files that it names and prints
@@ -63,24 +56,29 @@ ticketrail-relay.service is installed with this file, it also checks, as root,
 that the service's user can read it. It asks no server: see "relay status".`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			look := doctor.CheckRelayInstalled
-			if fileOnly {
-				look = func(_ context.Context, path string) ([]string, error) { return doctor.CheckRelay(path) }
-			}
-			warnings, err := look(cmd.Context(), c.relayConfig())
-			return c.showChecked(c.relayConfig(), warnings, err)
+			return c.checkFile(cmd, c.relayConfig(), doctor.CheckRelay, doctor.CheckRelayInstalled)
 		},
-	}
-	fileOnlyFlag(cmd, &fileOnly)
+	})
+}
+
+func fileOnlyFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().Bool("file-only", false, "check only the file, not whether the installed units fit it")
 	return cmd
 }
 
-func fileOnlyFlag(cmd *cobra.Command, set *bool) {
-	cmd.Flags().BoolVar(set, "file-only", false, "check only the file, not whether the installed units fit it")
-}
+// checkFile checks a file, as it is installed or with --file-only alone, and shows its warnings or its problem.
+func (c *cli) checkFile(cmd *cobra.Command, path string, alone func(string) ([]string, error),
+	installed func(context.Context, string) ([]string, error),
+) error {
+	fileOnly, _ := cmd.Flags().GetBool("file-only")
+	var warnings []string
+	var problem error
+	if fileOnly {
+		warnings, problem = alone(path)
+	} else {
+		warnings, problem = installed(cmd.Context(), path)
+	}
 
-// showChecked shows the warnings about a file, and its problem.
-func (c *cli) showChecked(path string, warnings []string, problem error) error {
 	// On stderr, so that a script which reads stdout still gets the one line.
 	for _, w := range warnings {
 		if err := printLine(c.err, "warning: %s", w); err != nil {

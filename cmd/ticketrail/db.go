@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -103,15 +102,9 @@ func (c *cli) writeBackup(ctx context.Context, path string) (n int64, err error)
 		return 0, err
 	}
 
-	// A link, unlike a rename, replaces nothing. But a USB stick with FAT has none.
-	err = os.Link(part.Name(), path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(part.Name(), path)
-	}
-	if err != nil {
+	if err := os.Rename(part.Name(), path); err != nil {
 		return 0, err
 	}
-
 	return n, syncFolder(path)
 }
 

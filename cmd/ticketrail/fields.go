@@ -17,39 +17,20 @@ import (
 
 // fields is how an operator maps an unfamiliar point of sale while it sends orders. inspect does it for one body.
 func (c *cli) fields() *cobra.Command {
-	var venue string
 	cmd := &cobra.Command{
 		Use:   "fields",
 		Short: "show what becomes of the fields of orders, and what maps the rest",
-		Long: `fields shows each field of the last 200 orders of a venue, and of the last day:
-what read it, that it need not print (noise), or that nobody has mapped it (NOT
-READ): then it prints as it came. The examples are from orders.
+		Long: `fields shows each field of the last 200 orders of each venue, and of the last
+day: what read it, that it need not print (noise), or that nobody has mapped it
+(NOT READ): then it prints as it came. The examples are from orders.
 
 Below is the configuration that maps or silences the rest. Read it before you
 paste it: a cook does not see what is silenced.`,
 		Args: noArgs,
 	}
 
-	c.venueFlag(cmd, &venue, "only this `venue`, by name or id")
 	return query(c, cmd, func(ctx context.Context, d *admin.Client, _ []string) (admin.Fields, error) {
-		all, err := d.Fields(ctx)
-		if err != nil || venue == "" {
-			return all, err
-		}
-
-		var names []string
-		for _, v := range all.Venues {
-			names = append(names, v.Name)
-		}
-
-		all.Venues = slices.DeleteFunc(all.Venues, func(v admin.VenueFields) bool {
-			return v.Name != venue && !strings.EqualFold(v.Venue, venue)
-		})
-		if len(all.Venues) == 0 {
-			return all, usagef("no venue is called %q: use one of %s", venue, strings.Join(names, ", "))
-		}
-
-		return all, nil
+		return d.Fields(ctx)
 	}, c.showFields)
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,9 +108,9 @@ may have come out already, so it then prints marked REPRINT.`,
 			return err
 		}
 
-		said := fmt.Sprintf("%s moved to %s: %s", ticket.Plural(len(moved), "ticket"), to, jobNumbers(moved))
-		if len(moved) == 0 { // only with --from: an id that cannot be moved is an error
-			said = fmt.Sprintf("no ticket waits at %s: nothing was moved", from)
+		said := fmt.Sprintf("no ticket waits at %s: nothing was moved", from) // an id that cannot be moved is an error
+		if len(moved) > 0 {
+			said = fmt.Sprintf("%s moved to %s: %s", ticket.Plural(len(moved), "ticket"), to, jobNumbers(moved))
 		}
 		if err := printLine(c.out, "%s", said); err != nil || from == "" {
 			return err
@@ -136,21 +135,11 @@ func leftPrinting(ctx context.Context, d *admin.Client, from string) error {
 	return err
 }
 
-// jobNumbers lists job ids; of more than 20 only the first and the last. The operator needs them to
-// follow the tickets, but a whole queue may have hundreds.
+// jobNumbers are the first and the last of job ids, with which the operator follows the tickets: a whole queue may have
+// hundreds.
 func jobNumbers(ids []uint64) string {
-	const most = 20
-	text := "now job"
-	if len(ids) > 1 {
-		text += "s"
+	if len(ids) == 1 {
+		return fmt.Sprintf("now job %d", ids[0])
 	}
-
-	for i, id := range ids {
-		if i == most {
-			return fmt.Sprintf("%s … %d", text, ids[len(ids)-1])
-		}
-		text += " " + strconv.FormatUint(id, 10)
-	}
-
-	return text
+	return fmt.Sprintf("now jobs %d … %d", ids[0], ids[len(ids)-1])
 }

@@ -187,13 +187,9 @@ them for one printer. It needs no running daemon.`,
 }
 
 func (c *cli) profileTable() error {
-	rows := newTable(c.out, "PROFILE", "COLUMNS", "CUTTER", "DOTS", "BUZZER", "PRINTERS")
+	rows := newTable(c.out, "PROFILE", "COLUMNS", "CUTTER", "PRINTERS")
 	for _, p := range profile.All() {
-		dots := "none"
-		if p.Raster != profile.NoRaster {
-			dots = strconv.Itoa(p.Dots)
-		}
-		rows.row(p.Name, strconv.Itoa(p.Columns), string(p.Cutter), dots, string(p.Buzzer), p.About)
+		rows.row(p.Name, strconv.Itoa(p.Columns), string(p.Cutter), p.About)
 	}
 
 	return rows.end()
