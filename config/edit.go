@@ -109,14 +109,13 @@ func edit(data []byte, section, name string, change func(*yaml.Node) error) ([]b
 		return nil, errNotEditable
 	}
 
-	lines := strings.SplitAfter(strings.TrimRight(string(data), "\n")+"\n", "\n")
-	lines = lines[:len(lines)-1]
-	part, err := findPart(want.Content[0], lines, section, name)
+	lines := slices.Collect(strings.Lines(strings.TrimRight(string(data), "\n") + "\n"))
+	place, whole, err := findPart(want.Content[0], lines, section, name)
 	if err != nil {
 		return nil, err
 	}
 
-	for _, n := range []*yaml.Node{part.node, part.whole} {
+	for _, n := range []*yaml.Node{place.node, whole} {
 		if err := change(n); err != nil {
 			return nil, err
 		}
@@ -125,19 +124,19 @@ func edit(data []byte, section, name string, change func(*yaml.Node) error) ([]b
 	var text bytes.Buffer
 	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(part.document); err != nil {
+	if err := encoder.Encode(place.document); err != nil {
 		return nil, errNotEditable
 	}
 
 	var out strings.Builder
-	out.WriteString(strings.Join(lines[:part.from], ""))
+	out.WriteString(strings.Join(lines[:place.from], ""))
 	for line := range strings.Lines(text.String()) {
 		if line != "\n" {
-			out.WriteString(part.indent)
+			out.WriteString(place.indent)
 		}
 		out.WriteString(line)
 	}
-	out.WriteString(strings.Join(lines[part.to:], ""))
+	out.WriteString(strings.Join(lines[place.to:], ""))
 
 	var got yaml.Node
 	if err := yaml.Unmarshal([]byte(out.String()), &got); err != nil || !sameValue(&got, &want) ||
@@ -156,67 +155,64 @@ type part struct {
 	indent   string     // of its lines
 	document *yaml.Node // of the lines alone, without indent
 	node     *yaml.Node // the value to change, in document
-	whole    *yaml.Node // the same in the document of the whole file
 }
 
-// findPart finds the lines of an element, or else of its section; root is the document of all lines. A section that
-// is missing has no lines, at the end.
-func findPart(root *yaml.Node, lines []string, section, name string) (part, error) {
-	found := slices.IndexFunc(root.Content, func(n *yaml.Node) bool { return n.Value == section })
-	if found < 0 {
-		if name != "" {
-			return part{}, fmt.Errorf("there is no %s in %s", quote(name), section)
-		}
-		p := part{from: len(lines), to: len(lines), document: &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}}
-		p.node, p.whole = child(p.document, section, yaml.MappingNode), child(root, section, yaml.MappingNode)
-		return p, nil
+// findPart finds the lines of an element, or else of its section, and the same value in root, the document of all
+// lines. A section that is missing has no lines, at the end.
+func findPart(root *yaml.Node, lines []string, section, name string) (place part, whole *yaml.Node, err error) {
+	if whole = locate(root, section, name); whole == nil {
+		return place, nil, fmt.Errorf("there is no %s in %s", quote(name), section)
 	}
 
-	key, list := root.Content[found], root.Content[found+1]
-	place := part{from: key.Line - 1, whole: list}
-	inside := func(d *yaml.Node) *yaml.Node { return value(d, section) }
+	place.from = len(lines)
+	for pair := range slices.Chunk(root.Content, 2) {
+		if pair[0].Value == section && pair[0].Line > 0 {
+			place.from = pair[0].Line - 1
+		}
+	}
 	if name != "" {
-		at := element(list, name)
-		if at < 0 {
-			return place, fmt.Errorf("there is no %s in %s", quote(name), section)
-		}
-		place.whole = list.Content[at]
-		inside = func(d *yaml.Node) *yaml.Node {
-			if cut := value(d, section); cut != nil && at < len(cut.Content) {
-				return cut.Content[at]
-			}
-			return nil
-		}
-		if line := lines[place.whole.Line-1]; strings.HasPrefix(strings.TrimLeft(line, " "), "- ") {
-			place.from, place.indent = place.whole.Line-1, line[:strings.Index(line, "-")]
-			inside = func(d *yaml.Node) *yaml.Node { return d.Content[0] }
+		if line := lines[whole.Line-1]; strings.HasPrefix(strings.TrimLeft(line, " "), "- ") {
+			place.from, place.indent = whole.Line-1, line[:strings.Index(line, "-")]
 		}
 	}
 
 	// Until the lines say the same as the node: a list may end with a bracket on a line of its own.
-	for place.to = max(lastLine(place.whole), place.from+1); place.to <= len(lines); place.to++ {
+	for place.to = max(lastLine(whole), place.from); place.to <= len(lines); place.to++ {
 		var text strings.Builder
 		for _, line := range lines[place.from:place.to] {
 			text.WriteString(strings.TrimPrefix(line, place.indent))
 		}
 
-		var d yaml.Node
-		err := yaml.Unmarshal([]byte(text.String()), &d)
-		if err != nil || len(d.Content) == 0 || d.Content[0].Kind == yaml.ScalarNode {
+		document := yaml.Node{Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}}
+		if err := yaml.Unmarshal([]byte(text.String()), &document); err != nil {
 			continue
 		}
-
-		place.document = d.Content[0]
-		if place.node = inside(place.document); place.node != nil && sameValue(place.node, place.whole) {
-			if isNull(list) {
-				child(place.document, section, yaml.MappingNode)
-				child(root, section, yaml.MappingNode)
-			}
-			return place, nil
+		place.document = document.Content[0]
+		if place.node = locate(place.document, section, name); place.node != nil && sameValue(place.node, whole) {
+			return place, whole, nil
 		}
 	}
 
-	return place, errNotEditable
+	return place, nil, errNotEditable
+}
+
+// locate is the value to change in a document, or in a list that has only its element; nil if there is none. A section
+// is made if it is missing.
+func locate(document *yaml.Node, section, name string) *yaml.Node {
+	list := document
+	if document.Kind == yaml.MappingNode {
+		if name == "" {
+			return child(document, section, yaml.MappingNode)
+		}
+		list = value(document, section)
+	}
+
+	if list != nil {
+		if at := element(list, name); at >= 0 {
+			return list.Content[at]
+		}
+	}
+	return nil
 }
 
 // lastLine is the last line on which a value in n begins.

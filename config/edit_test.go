@@ -95,7 +95,8 @@ func TestWhatWasAddedByAnEditIsRemovedByOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{string(shipped), "fallback: x\nnotify:\nlog: {}\n", "fallback: x\nnotify: {}\n"} {
+	for _, file := range []string{string(shipped), "fallback: x\nnotify:\nlog: {}\n", "fallback: x\nnotify: {}\n",
+		"fallback: notify\n"} { // a station's name
 		with, err := AddRecipient([]byte(file), "Ann", "ntfy://ntfy.sh/x")
 		if err != nil {
 			t.Fatalf("%v in:\n%s", err, file)
