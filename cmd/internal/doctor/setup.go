@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/setup"
@@ -74,80 +76,24 @@ func (s Setup) Problems(path string) error {
 	return errors.Join(out...)
 }
 
-// text is the configuration file. Every key outside it has its default.
-func (s Setup) text(path string, secret bool) string {
+//go:embed setup.tmpl
+var setupTemplate string
+
+// setupFile is the configuration file. Every key outside it has its default.
+var setupFile = template.Must(template.New("setup").Funcs(template.FuncMap{"quote": strconv.Quote}).Parse(setupTemplate))
+
+// text is the configuration file at path. It names the files with the secrets once these are stored.
+func (s Setup) text(path string, stored bool) string {
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# The configuration of ticketrail, written by ticketrail init. What is not here has its default; every key")
-	line("# is described in /usr/share/doc/ticketrail/examples/ticketrail.yaml (deploy/ticketrail.yaml in the source).")
-	line("# After a change: ticketrail check, then systemctl reload ticketrail.")
-	line("")
-	line("receiver: # where the point-of-sale service posts its print requests; of a relay, see source")
-	line("  listen: %s", strconv.Quote(s.Listen))
-	if secret {
-		line("  secret_file: %s # the end of the webhook's address; only the service knows it", secretFile)
+	err := setupFile.Execute(&b, struct {
+		Setup
+		Stored                            bool
+		Beside                            bool // the database and the socket are beside the file
+		SecretFile, TellFile, ExternalURL string
+	}{s, stored, filepath.Dir(path) != systemFolder, secretFile, tellFile, "https://" + s.Host})
+	if err != nil {
+		panic(err) // a mistake in the template
 	}
-
-	if s.ACME {
-		line("  tls: # Let's Encrypt gives the certificate; whoever sets the name accepts its terms of service")
-		line("    acme:")
-		line("      name: %s # port 443 of it must lead to listen, from everywhere", strconv.Quote(s.Host))
-	} else if s.Host != "" {
-		line("  external_url: %s # its beginning, for ticketrail doctor", strconv.Quote("https://"+s.Host))
-	}
-
-	if s.CertFile != "" || s.KeyFile != "" {
-		line("  tls: # read again when the files change")
-		line("    cert_file: %s", strconv.Quote(s.CertFile))
-		line("    key_file: %s", strconv.Quote(s.KeyFile))
-	}
-
-	line("")
-	line("venues: # the restaurants whose orders are accepted")
-	line("  - id: %s # as the service sends it", strconv.Quote(s.VenueID))
-	line("    name: %s", strconv.Quote(s.VenueName))
-	line("    timezone: %s # for the times on tickets", strconv.Quote(s.Timezone))
-	if len(s.Hours) > 0 {
-		line("    hours: # when no order comes in them, somebody is told")
-	}
-
-	for _, h := range s.Hours {
-		line("      - %s", strconv.Quote(h))
-	}
-	line("")
-	line("printers: # the stations; the models are listed by ticketrail printers profiles")
-	for _, p := range s.Printers {
-		b.WriteString(p.YAML(p.Name))
-	}
-
-	line("")
-	first := strconv.Quote(s.Printers[0].Name)
-	line("routes: # tried in order for every item; the first that matches is used")
-	line("  # - when: item.courseName == \"Drinks\"")
-	line("  #   to: [bar]")
-	line("  - to: [%s] # everything else", first)
-	line("")
-	line("fallback: %s # gets what no route matches", first)
-	if s.Tell != "" {
-		line("")
-		line("notify: # who is told when something needs a person")
-		line("  to:")
-		line("    - name: manager")
-		if secret {
-			line("      url_file: %s", tellFile)
-		} else {
-			line("      url: %s", strconv.Quote(s.Tell))
-		}
-	}
-
-	if filepath.Dir(path) != systemFolder {
-		line("")
-		line("storage: # for a first try, everything is beside this file")
-		line("  path: ticketrail.db")
-		line("admin:")
-		line("  socket: ticketrail.sock")
-	}
-
 	return b.String()
 }
 
