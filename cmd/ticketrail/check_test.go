@@ -45,6 +45,7 @@ fallback: grill
 		text := fmt.Sprintf("LoadState=loaded\nUser=nobody\nExecStart={ argv[]=x --config %s ; }\n", of)
 		put(unit+".service", text, 0o644)
 	}
+	const cannot = "user nobody cannot use the configuration ("
 	check := func() (string, error) {
 		out, err := exec.Command(exe, "check", "--config", conf).CombinedOutput()
 		return string(out), err
@@ -53,11 +54,11 @@ fallback: grill
 		t.Fatal(err)
 	}
 	out, err := exec.Command(exe, "relay", "check", "--config", relayConf).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "user nobody: "+relayConf+": cannot be read") {
+	if err == nil || !strings.Contains(string(out), cannot+relayConf+": cannot be read") {
 		t.Errorf("a relay's file that the user cannot read: %v\n%s", err, out)
 	}
 	said, err := check()
-	if want := "user nobody: line 2: receiver.secret_file: "; err == nil || !strings.Contains(said, want) ||
+	if want := cannot + "line 2: receiver.secret_file: "; err == nil || !strings.Contains(said, want) ||
 		!strings.Contains(said, "permission denied") {
 		t.Errorf("a secret that the user cannot read: %v\n%s\nwant %s", err, said, want)
 	}
@@ -70,7 +71,7 @@ fallback: grill
 	if err := os.Chmod(conf, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, err = check(); err == nil || !strings.Contains(said, "user nobody: "+conf+": cannot be read") {
+	if said, err = check(); err == nil || !strings.Contains(said, cannot+conf+": cannot be read") {
 		t.Errorf("a configuration that the user cannot read: %v\n%s", err, said)
 	}
 }

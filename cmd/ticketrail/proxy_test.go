@@ -87,7 +87,7 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 			k.kill()
 			k.kept.Close()
 			k.kept = nil
-			k.wantSaid("doctor", "FAIL webhook", "is answered by something else: HTTP 502")
+			k.wantSaid("doctor", "FAIL webhook", "is answered by something else (https://")
 			if got := p.as(service, two.body(0), ""); got < 500 {
 				t.Errorf("while the daemon is down the service is answered %d, and does not try again", got)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,19 @@ func TestAListOfScreensSaysWhatACookMayHaveMissed(t *testing.T) {
 	} {
 		if got := ticketsOf(s); got != want {
 			t.Errorf("%+v: %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestAFaultThatOnlyDoctorSeesStandsBesideASubjectThatTheDaemonCallsFine(t *testing.T) {
+	volatile := finding.New("disk/volatile", finding.Fail, "a power failure loses accepted orders", "", "")
+	low, fine := finding.New("disk/low", finding.Warn, "90 MB free", "", ""), finding.Fine("disk", "1 MB free")
+	for _, c := range []struct{ said, found, want []finding.Finding }{
+		{[]finding.Finding{fine}, []finding.Finding{fine, volatile}, []finding.Finding{fine, volatile}},
+		{[]finding.Finding{low}, []finding.Finding{low, volatile}, []finding.Finding{low, volatile}},
+	} {
+		if got := joinFindings(c.said, c.found); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v and %v are %v", c.said, c.found, got)
 		}
 	}
 }

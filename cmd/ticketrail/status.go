@@ -167,15 +167,16 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 
 	seen, err := c.overview(ctx, daemon)
 	if down, ok := errors.AsType[*admin.NotRunning](err); ok && !c.isSetUp() {
-		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: "this box is not set up yet",
-			Do: "ticketrail init"}}
+		return []finding.Finding{finding.New("daemon/not_set_up", finding.Fail, "this box is not set up yet", "",
+			"ticketrail init")}
 	} else if ok {
-		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: "no answer at " + down.Socket,
-			Do: "systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why"}}
+		return []finding.Finding{finding.New("daemon/no_answer", finding.Fail, "no answer", "at "+down.Socket,
+			"systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why")}
 	}
 	if err != nil {
 		// The text has the remedy.
-		return []finding.Finding{{Level: finding.Fail, Subject: "daemon", Text: singleLine(err.Error())}}
+		return []finding.Finding{finding.New("daemon/not_asked", finding.Fail, "it cannot be asked",
+			singleLine(err.Error()), "")}
 	}
 
 	return seen.Findings

@@ -15,20 +15,6 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// The findings about the box that the daemon and the command doctor share.
-
-func fail(subject, text, do string) finding.Finding {
-	return finding.Finding{Level: finding.Fail, Subject: subject, Text: text, Do: do}
-}
-
-func warn(subject, text, do string) finding.Finding {
-	return finding.Finding{Level: finding.Warn, Subject: subject, Text: text, Do: do}
-}
-
-func fine(subject, text string) finding.Finding {
-	return finding.Finding{Level: finding.OK, Subject: subject, Text: text}
-}
-
 // DiskOf is the room on the disk of a folder.
 func DiskOf(folder string) finding.Disk {
 	var st unix.Statfs_t

@@ -48,8 +48,10 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) 
 	}
 
 	out = append(out, finding.Configuration{}.Findings()...)
-	for _, w := range warnings {
-		out = append(out, warn("configuration", layout.Clean(w), ""))
+	for i, w := range warnings {
+		of := finding.New(fmt.Sprintf("config/warning/%d", i+1), finding.Warn, layout.Clean(w), "", "")
+		of.Subject = "configuration"
+		out = append(out, of)
 	}
 
 	for _, c := range Certificates(conf, "") {
@@ -70,25 +72,26 @@ func (b Box) serviceFindings(ctx context.Context) (out []finding.Finding) {
 
 	switch {
 	case service["SubState"] == "auto-restart":
-		out = append(out, fail("service", fmt.Sprintf("it ends and is started again, %s times so far: %s",
-			service["NRestarts"], service["Result"]), "journalctl -u ticketrail -n 50 says why"))
+		out = append(out, finding.New("service/restarts", finding.Fail, "it ends and is started again, time after time",
+			service["NRestarts"]+" times so far: "+service["Result"], "journalctl -u ticketrail -n 50 says why"))
 	case service["ActiveState"] == "active":
-		out = append(out, fine("service", "running, restarted by itself "+service["NRestarts"]+" times"))
+		out = append(out, finding.Fine("service", "running, restarted by itself "+service["NRestarts"]+" times"))
 	default:
-		out = append(out, fail("service", "it is "+service["ActiveState"]+": orders are not taken",
+		out = append(out, finding.New("service/not_running", finding.Fail,
+			"it is "+service["ActiveState"]+": orders are not taken", "",
 			"systemctl start ticketrail; journalctl -u ticketrail -n 50 says why it ended"))
 	}
 
 	if service["UnitFileState"] != "enabled" {
-		out = append(out, warn("service", "it does not start at boot: it is "+service["UnitFileState"],
-			"systemctl enable ticketrail"))
+		out = append(out, finding.New("service/not_enabled", finding.Warn,
+			"it does not start at boot: it is "+service["UnitFileState"], "", "systemctl enable ticketrail"))
 	}
 
 	const packaged = "/usr/lib/systemd/system/ticketrail.service"
 	_, err := os.Stat(filepath.Join(b.Root, packaged))
 	if err == nil && strings.HasPrefix(service["FragmentPath"], "/etc/") {
-		out = append(out, warn("service",
-			service["FragmentPath"]+" hides the unit of the package, so upgrades do not change it",
+		out = append(out, finding.New("service/unit_hidden", finding.Warn,
+			"its unit hides the one of the package, which upgrades change", service["FragmentPath"],
 			"move your changes to systemctl edit ticketrail, and remove that file"))
 	}
 
@@ -111,8 +114,8 @@ func (b Box) secretReaders() (out []finding.Finding) {
 
 		for who := range strings.SplitSeq(fields[3], ",") {
 			if who != "" && who != "ticketrail" {
-				out = append(out, warn("secrets",
-					layout.Clean(who)+" is in the group ticketrail and can read all secrets",
+				out = append(out, finding.New("secrets/readable/"+layout.Clean(who), finding.Warn,
+					layout.Clean(who)+" is in the group ticketrail and can read all secrets", "",
 					"gpasswd -d USER ticketrail; for the commands: gpasswd -a USER ticketrail-admin"))
 			}
 		}
@@ -141,8 +144,8 @@ func portFindings(ctx context.Context, conf *config.Config) (out []finding.Findi
 		who := listener(address)
 		kept := key == "receiver.listen" && strings.HasPrefix(who, "systemd ") && stored != "" && stored != "0"
 		if who != "" && !strings.HasPrefix(who, "ticketrail ") && !kept {
-			out = append(out, fail(key, fmt.Sprintf("%s is taken by %s", address, who),
-				"stop that program, or use another port"))
+			out = append(out, finding.New("port/"+key, finding.Fail, "the port of "+key+" is taken",
+				address+" by "+who, "stop that program, or use another port"))
 		}
 	}
 
@@ -204,12 +207,12 @@ func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config
 			unix.NFS_SUPER_MAGIC: "on a network share (NFS)", unix.SMB2_SUPER_MAGIC: "on a network share (SMB)",
 		}[int64(st.Type)]
 		if kind != "" {
-			out = append(out, fail("disk", fmt.Sprintf("%s is %s: a power failure loses accepted orders", folder, kind),
-				"set storage.path to a file on a local disk"))
+			out = append(out, finding.New("disk/volatile", finding.Fail, "a power failure loses accepted orders",
+				folder+" is "+kind, "set storage.path to a file on a local disk"))
 		}
 
 		if st.Flags&unix.ST_RDONLY != 0 {
-			out = append(out, fail("disk", folder+" is on a disk that is mounted read-only",
+			out = append(out, finding.New("disk/read_only", finding.Fail, "it is mounted read-only", "at "+folder,
 				"see dmesg: the disk may fail; then mount -o remount,rw"))
 		}
 	}
@@ -221,15 +224,15 @@ func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config
 
 	name := serviceUnit(ctx, boxUnit, path)["User"]
 	if who, err := credential(name); err == nil && info.Sys().(*syscall.Stat_t).Uid != who.Uid {
-		out = append(out, fail("database",
-			fmt.Sprintf("%s does not belong to %s, the service cannot open it", file, name),
+		out = append(out, finding.New("database/owner", finding.Fail,
+			"the service cannot open it: it is another user's", file+" does not belong to "+name,
 			fmt.Sprintf("chown %s: %s", name, file)))
 	}
 
 	// A running daemon has it open, and has checked it.
 	if b.CheckStore != nil && !answersAt(conf.Admin.Socket) {
 		if err := b.CheckStore(ctx, file); errors.Is(err, ErrDamaged) {
-			out = append(out, fail("database", layout.Clean(err.Error()),
+			out = append(out, finding.New("database/damaged", finding.Fail, "it is damaged", layout.Clean(err.Error()),
 				"start the daemon: it puts the file aside and keeps what can be read; then ticketrail status"))
 		}
 	}
@@ -265,7 +268,8 @@ func (b Box) driverFindings(conf *config.Config) (out []finding.Finding) {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(b.Root, "sys/module", driver)); err != nil {
-			out = append(out, warn("printer "+p.Name, "its kernel driver "+driver+" is not loaded",
+			out = append(out, finding.New("driver/"+p.Name, finding.Warn,
+				fmt.Sprintf("the kernel driver %s of %s is not loaded", driver, p.Name), "",
 				fmt.Sprintf("modprobe %s; systemctl restart ticketrail; for the next boot, add it to "+
 					"/etc/modules-load.d/ticketrail.conf", driver)))
 		}

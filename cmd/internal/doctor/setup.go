@@ -80,7 +80,8 @@ func (s Setup) Problems(path string) error {
 var setupTemplate string
 
 // setupFile is the configuration file. Every key outside it has its default.
-var setupFile = template.Must(template.New("setup").Funcs(template.FuncMap{"quote": strconv.Quote}).Parse(setupTemplate))
+var setupFile = template.Must(
+	template.New("setup").Funcs(template.FuncMap{"quote": strconv.Quote}).Parse(setupTemplate))
 
 // text is the configuration file at path. It names the files with the secrets once these are stored.
 func (s Setup) text(path string, stored bool) string {

@@ -22,8 +22,8 @@ func sourceFindings(ctx context.Context, conf *config.Config) []finding.Finding 
 		return nil
 	}
 	if _, err := relay.Token(); err != nil {
-		return []finding.Finding{fail("relay", "no order can be fetched: "+layout.Clean(err.Error()),
-			"put the file there that ticketrail relay venues add has made for the venue")}
+		return []finding.Finding{finding.New("relay/no_token", finding.Fail, "no order can be fetched",
+			layout.Clean(err.Error()), "put the file there that ticketrail relay venues add has made for the venue")}
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, askRelay)
@@ -32,14 +32,15 @@ func sourceFindings(ctx context.Context, conf *config.Config) []finding.Finding 
 		Transport: source.Transport()})
 	switch {
 	case errors.Is(err, source.ErrToken):
-		return []finding.Finding{fail("relay", layout.Clean(err.Error()), "make a new token on the relay with "+
-			"ticketrail relay venues renew, and put it into "+relay.TokenFile)}
+		return []finding.Finding{finding.New("relay/token_refused", finding.Fail, "no order can be fetched",
+			layout.Clean(err.Error()),
+			"make a new token on the relay with ticketrail relay venues renew, and put it into "+relay.TokenFile)}
 	case err != nil:
-		return []finding.Finding{fail("relay", "it does not answer: "+layout.Clean(err.Error()),
-			"the box needs no way in, but must reach that address: "+
+		return []finding.Finding{finding.New("relay/unreachable", finding.Fail, "it does not answer",
+			layout.Clean(err.Error()), "the box needs no way in, but must reach that address: "+
 				"look at the internet connection, the firewall, the proxy and the name")}
 	}
 
-	return []finding.Finding{fine("relay",
+	return []finding.Finding{finding.Fine("relay",
 		fmt.Sprintf("%s answers; orders of this box that wait there: %d", relay.URL, waiting))}
 }

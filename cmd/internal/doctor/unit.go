@@ -84,7 +84,8 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 	}
 	who, err := credential(name)
 	if err != nil {
-		return []finding.Finding{fail(unit, err.Error(), "systemd-sysusers creates the user")}
+		return []finding.Finding{finding.New("service/no_user", finding.Fail, err.Error(), unit,
+			"systemd-sysusers creates the user")}
 	}
 
 	exe, err := os.Executable()
@@ -104,8 +105,8 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 	cmd.Stderr = &errs
 	err = cmd.Run()
 	if _, ran := errors.AsType[*exec.ExitError](err); err != nil && !ran {
-		return []finding.Finding{warn("user "+name,
-			fmt.Sprintf("cannot run %s, so it is not known whether it can read the files", exe),
+		return []finding.Finding{finding.New("service/not_known", finding.Warn,
+			"whether its user can read the files is not known", name+" cannot run "+exe,
 			"install the program at /usr/bin/ticketrail")}
 	}
 
@@ -114,7 +115,8 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 		// The daemon starts without the token of its relay, so they are only a warning for check.
 		isWarning := strings.HasPrefix(line, "warning: ") && !strings.Contains(line, config.CannotFetch)
 		if line = strings.TrimSpace(line); line != "" && !isWarning {
-			out = append(out, fail("user "+name, line,
+			out = append(out, finding.New(fmt.Sprintf("service/unreadable/%d", len(out)+1), finding.Fail,
+				fmt.Sprintf("its user %s cannot use the configuration", name), line,
 				fmt.Sprintf("chgrp %s FILE; chmod g+r FILE; and g+x for each folder above it", name)))
 		}
 	}
@@ -179,8 +181,8 @@ func writable(s map[string]string, conf *config.Config) (out []finding.Finding) 
 			if byDefault == path || byDefault == "" {
 				fix = fmt.Sprintf("use a file below %s", cmp.Or(strings.Join(folders, " or "), "a StateDirectory"))
 			}
-			out = append(out, fail(key, fmt.Sprintf(
-				"is %s, where ticketrail.service may not write (ProtectSystem=strict)", path), fix))
+			out = append(out, finding.New("service/not_writable/"+key, finding.Fail, "it may not write "+key,
+				path+", ProtectSystem=strict", fix))
 		}
 	}
 

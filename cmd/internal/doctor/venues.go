@@ -114,10 +114,9 @@ func venueFindings(
 // askVenue makes the calls one after the other: a finding for each that fails, or one that tickets will have their
 // names and their times. The service's answers are cleaned of control characters.
 func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []finding.Finding) {
-	subject := "venue " + v.Name
 	failed := func(err error) {
 		if answer, ok := errors.AsType[*pos.Error](err); ok {
-			out = append(out, fail(subject, layout.Clean(answer.Call+": "+answer.Problem), layout.Clean(answer.Advice)))
+			out = append(out, venueFinding(v, answer.Call, answer.Problem, answer.Advice))
 		}
 	}
 
@@ -141,8 +140,8 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 		periods, err := api.PayrollPeriods(ctx)
 		zoned := slices.ContainsFunc(periods, func(p pos.PayrollPeriod) bool { return p.Meta.Timezone != "" })
 		if failed(err); err == nil && !zoned {
-			out = append(out, fail(subject, pos.CallPayrollPeriods+
-				": no payroll period has a time zone: the venue's tickets show UTC",
+			out = append(out, venueFinding(v, pos.CallPayrollPeriods,
+				"no payroll period has a time zone: the venue's tickets show UTC",
 				"set the venue's timezone in the configuration"))
 		}
 	}
@@ -159,5 +158,13 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 	if api.Scopes != nil {
 		scopes = "scopes " + cmp.Or(strings.Join(api.Scopes, ", "), "none")
 	}
-	return []finding.Finding{fine(subject, layout.Clean(token+"; "+scopes))}
+	return []finding.Finding{finding.Fine("venue "+v.Name, layout.Clean(token+"; "+scopes))}
+}
+
+// venueFinding is a call that failed.
+func venueFinding(v config.Venue, call, problem, advice string) finding.Finding {
+	failed := finding.New("venue/"+v.Name+"/"+call, finding.Fail, call+" fails", layout.Clean(problem),
+		layout.Clean(advice))
+	failed.Subject = "venue " + v.Name
+	return failed
 }

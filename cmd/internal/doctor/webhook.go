@@ -43,7 +43,7 @@ func webhookFindings(ctx context.Context, conf *config.Config) []finding.Finding
 	for _, v := range conf.Venues {
 		secrets, of := conf.Receiver.Secrets, ""
 		if len(v.Secrets) > 0 {
-			secrets, of = v.Secrets, " for "+v.Name
+			secrets, of = v.Secrets, "/"+v.Name
 		}
 
 		address := base + conf.Receiver.Path
@@ -102,21 +102,23 @@ func unreachable(base string, err error) finding.Finding {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err
 	}
-	text := fmt.Sprintf("%s does not answer: %s", base, layout.Clean(err.Error()))
+	detail := base + ": " + layout.Clean(err.Error())
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-		return fail("webhook", base+": the name server does not know "+dns.Name,
+		return finding.New("webhook/no_name", finding.Fail, "the name server does not know its name", detail,
 			"correct receiver.external_url, or add the name to the DNS of its domain")
 	}
 
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return fail("webhook", text, "the service refuses this certificate too: the program that answers at "+base+
-			" needs one for that name")
+		return finding.New("webhook/certificate", finding.Fail, "its certificate is refused", detail,
+			"the service refuses this certificate too: the program that answers at "+base+" needs one for that name")
 	}
-	return warn("webhook", text, "many routers do not lead their own address back inside: open it on a phone without "+
-		"Wi-Fi; \"not found\" means that it is reached")
+	return finding.New("webhook/no_answer", finding.Warn, "its address does not answer", detail,
+		"many routers do not lead their own address back inside: open it on a phone without "+
+			"Wi-Fi; \"not found\" means that it is reached")
 }
 
-// answered is the finding for an answer, of ticketrail or of something else. of names the venue whose address it is.
+// answered is the finding for an answer, of ticketrail or of something else. of is "/" with
+// the venue that has an address of its own.
 func answered(base, of string, resp *http.Response) finding.Finding {
 	var body struct {
 		Error struct {
@@ -127,13 +129,15 @@ func answered(base, of string, resp *http.Response) finding.Finding {
 	_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&body) // an answer that is no JSON is not ours
 	switch body.Error.Code {
 	case receiver.MethodNotAllowed:
-		return fine("webhook", base+" leads here"+of)
+		return finding.Fine("webhook", base+" leads here"+strings.Replace(of, "/", " for ", 1))
 	case receiver.NotFound:
-		return fail("webhook", base+" leads to ticketrail, but not to its webhook"+of,
+		return finding.New("webhook/wrong_path"+of, finding.Fail,
+			"its address leads to ticketrail, but not to the webhook", base+strings.Replace(of, "/", " for ", 1),
 			"the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible")
 	}
 
-	return fail("webhook", fmt.Sprintf("%s is answered by something else: HTTP %d", base, resp.StatusCode),
+	return finding.New("webhook/not_ours"+of, finding.Fail, "its address is answered by something else",
+		fmt.Sprintf("%s: HTTP %d", base, resp.StatusCode),
 		"the proxy, tunnel or router must lead it to receiver.listen")
 }
 
@@ -161,7 +165,8 @@ func syncFinding(folder string) []finding.Finding {
 			if errors.Is(err, syscall.ENOSPC) {
 				advice = "delete something on the disk that df " + folder + " shows"
 			}
-			return []finding.Finding{fail("disk writes", fmt.Sprintf("a write to %s fails: %v", folder, err), advice)}
+			return []finding.Finding{finding.New("disk/write_fails", finding.Fail, "a write fails",
+				fmt.Sprintf("to %s: %v", folder, err), advice)}
 		}
 		took = append(took, time.Since(start))
 	}
@@ -172,8 +177,8 @@ func syncFinding(folder string) []finding.Finding {
 func syncTime(median time.Duration) finding.Finding {
 	text := fmt.Sprintf("a write is on the disk after %d ms", cmp.Or(median.Milliseconds(), 1))
 	if median > slowSync {
-		return warn("disk writes", text+"; each order waits for that",
+		return finding.New("disk/slow", finding.Warn, text, "each order waits for that",
 			"see dmesg: the disk may fail; an SD card may be too slow")
 	}
-	return fine("disk writes", text)
+	return finding.Fine("disk writes", text)
 }

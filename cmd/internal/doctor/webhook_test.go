@@ -36,9 +36,9 @@ func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
 	}
 	want := []finding.Finding{
 		{Level: finding.OK, Subject: "webhook", Text: s.URL + " leads here"},
-		{Level: finding.Fail, Subject: "webhook",
-			Text: s.URL + " leads to ticketrail, but not to its webhook for Beach",
-			Do:   "the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible"},
+		{ID: "webhook/wrong_path/Beach", Level: finding.Fail, Subject: "webhook",
+			Text: "its address leads to ticketrail, but not to the webhook", Detail: s.URL + " for Beach",
+			Do: "the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible"},
 		{Level: finding.OK, Subject: "webhook", Text: s.URL + " leads here for Hill"},
 	}
 	if diff := cmp.Diff(want, found); diff != "" {

@@ -3,7 +3,6 @@ package finding
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,8 +36,8 @@ func Of(f Facts) []Finding {
 		out = append(out, c.Finding(f.Now))
 	}
 
-	out = append(out, f.Disk.Finding(), f.Clock.Finding(f.Now), Finding{Level: OK, Subject: "version",
-		Text: fmt.Sprintf("%s, started %s ago", f.Version, Age(f.Now.Sub(f.Started)))})
+	out = append(out, f.Disk.Finding(), f.Clock.Finding(f.Now),
+		Fine("version", fmt.Sprintf("%s, started %s ago", f.Version, Age(f.Now.Sub(f.Started)))))
 	slices.SortStableFunc(out, WorstFirst)
 	return out
 }
@@ -90,19 +89,21 @@ func (o Orders) findings(now time.Time) (out []Finding) {
 	}
 	out = append(out, refused(o.Refused)...)
 	for _, v := range o.Silent {
-		text, _ := cause("nothing came for " + v.Name + ", although it is open")
-		silent := Finding{ID: "orders/silent/" + v.Name, Level: Warn, Subject: "orders", Text: text, Since: v.Last,
-			Do: "if there are orders, look at the internet connection and at ticketrail doctor"}
+		detail := ""
 		if v.Last.IsZero() {
-			silent.Detail = "no request of it has ever come"
+			detail = "no request of it has ever come"
 		}
+		silent := New("orders/silent/"+v.Name, Warn, "nothing came for "+v.Name+", although it is open", detail,
+			"if there are orders, look at the internet connection and at ticketrail doctor")
+		silent.Since = v.Last
 		out = append(out, silent)
 	}
 
 	if o.Failed > 0 {
-		out = append(out, Finding{ID: "tickets/failed", Level: Fail, Subject: "tickets", Count: o.Failed,
-			Text: ticket.Plural(o.Failed, "ticket") + " failed and did not print",
-			Do:   "ticketrail jobs list --state failed, then jobs reprint or jobs cancel"})
+		failed := New("tickets/failed", Fail, ticket.Plural(o.Failed, "ticket")+" failed and did not print", "",
+			"ticketrail jobs list --state failed, then jobs reprint or jobs cancel")
+		failed.Count = o.Failed
+		out = append(out, failed)
 	}
 
 	last := "; none has come yet"
@@ -110,27 +111,23 @@ func (o Orders) findings(now time.Time) (out []Finding) {
 		last = fmt.Sprintf("; the last request %s ago, at %s", Age(now.Sub(o.Last)),
 			o.Last.In(now.Location()).Format("15:04 MST"))
 	}
-	return append(out, Finding{Level: OK, Subject: "orders",
-		Text: ticket.Plural(o.LastHour, "order") + " in the last hour" + last})
+	return append(out, Fine("orders", ticket.Plural(o.LastHour, "order")+" in the last hour"+last))
 }
 
 // NotStored says why no order is accepted, and whether that is so. The full disk has its own advice because only the
 // operator can end it, and because tickets still print on a full disk.
 func (o Orders) NotStored() (f Finding, stopped bool) {
-	f = Finding{ID: "orders/not_stored", Level: Fail, Subject: "orders", Text: "no orders are accepted: the disk fails",
-		Detail: fmt.Sprintf("%v, in %s", o.Stopped, o.Folder),
-		Do:     "see the log; orders are accepted again when the disk can be written"}
 	if o.Full {
-		f.ID, f.Text = "orders/disk_full", "no orders are accepted: the disk is full"
-		f.Do = "delete something there; waiting tickets still print, and orders are accepted again automatically"
+		return New("orders/disk_full", Fail, "no orders are accepted: the disk is full", "at "+o.Folder,
+			"delete something there; waiting tickets still print, and orders are accepted again automatically"), true
 	}
-
-	return f, o.Stopped != nil
+	return New("orders/not_stored", Fail, "no orders are accepted: the disk fails",
+		fmt.Sprintf("%v, in %s", o.Stopped, o.Folder),
+		"see the log; orders are accepted again when the disk can be written"), o.Stopped != nil
 }
 
 // refused is a finding for each reason, with the first time of it and the newest example.
 func refused(all []Refusal) (out []Finding) {
-	found := map[string]*Finding{}
 	count := map[string]int{}
 	for _, r := range slices.SortedFunc(slices.Values(all), func(a, b Refusal) int { return a.At.Compare(b.At) }) {
 		why, known := refusals[r.Code]
@@ -139,19 +136,18 @@ func refused(all []Refusal) (out []Finding) {
 			why.do = "ticketrail rejects shows why; rejects print ID --lenient prints one all the same"
 		}
 
-		count[why.id]++
-		fault := found[why.id]
-		if fault == nil {
-			fault = &Finding{ID: "orders/refused/" + why.id, Level: Fail, Subject: "orders", Since: r.At, Do: why.do}
-			found[why.id] = fault
+		id := "orders/refused/" + why.id
+		count[id]++
+		fault := New(id, Fail, ticket.Plural(count[id], "request")+" refused: "+why.words, "", why.do)
+		fault.Since, fault.Examples = r.At, []string{r.Message}
+		if at := slices.IndexFunc(out, func(f Finding) bool { return f.ID == id }); at >= 0 {
+			fault.Since = out[at].Since
+			out[at] = fault
+		} else {
+			out = append(out, fault)
 		}
-		fault.Text, _ = cause(ticket.Plural(count[why.id], "request") + " refused: " + why.words)
-		fault.Examples = []string{r.Message}
 	}
 
-	for _, id := range slices.Sorted(maps.Keys(found)) {
-		out = append(out, *found[id])
-	}
 	return out
 }
 
@@ -169,38 +165,35 @@ type Database struct {
 type Damaged struct{ File, Loss string }
 
 func (d Database) findings() (out []Finding) {
-	add := func(id string, level Level, text, detail, do string) {
-		short, long := cause(text)
-		out = append(out, Finding{ID: "database/" + id, Level: level, Subject: "database", Text: short,
-			Detail: cmp.Or(detail, long), Do: do})
-	}
-
 	for _, one := range d.PutAside {
-		add("damaged/"+filepath.Base(one.File), Fail, "a damaged database was put aside", one.File+": "+one.Loss,
-			"ask the kitchen what is missing; to end this notice, move the file away")
+		out = append(out, New("database/damaged/"+filepath.Base(one.File), Fail, "a damaged database was put aside",
+			one.File+": "+one.Loss, "ask the kitchen what is missing; to end this notice, move the file away"))
 	}
 
 	if d.Unreadable != nil {
-		add("unreadable", Fail, "the history cannot be read", d.Unreadable.Error(), "see the log")
+		out = append(out, New("database/unreadable", Fail, "the history cannot be read", d.Unreadable.Error(),
+			"see the log"))
 	}
 	for _, n := range d.Notices {
-		level, id := Warn, "repaired"
+		level, id := Warn, "database/repaired/"
 		if n.Lost {
-			level, id = Fail, "lost"
+			level, id = Fail, "database/lost/"
 		}
 		// With its time: after the next start the one before is over, and another is another.
-		add(id+"/"+n.At.Format("20060102T150405Z"), level, n.Text, "", n.Do)
+		out = append(out, New(id+n.At.Format("20060102T150405Z"), level, n.Text, "", n.Do))
 	}
 
 	if d.Copy != nil {
-		add("copy_incomplete", Warn, "its copy is not complete", fmt.Sprintf("%v, in %s", d.Copy, d.CopyFolder),
-			"look at the disk of storage.copy; orders are accepted all the same")
+		out = append(out, New("database/copy_incomplete", Warn, "its copy is not complete",
+			fmt.Sprintf("%v, in %s", d.Copy, d.CopyFolder),
+			"look at the disk of storage.copy; orders are accepted all the same"))
 	}
 
 	// A bug: a ticket was lost or counted twice. The kitchen goes on, because refusing orders would
 	// lose more.
 	if d.Unbalanced != 0 {
-		add("books", Fail, fmt.Sprintf("the books do not balance by %d", d.Unbalanced), "", "please report this")
+		out = append(out, New("database/books", Fail, fmt.Sprintf("the books do not balance by %d", d.Unbalanced), "",
+			"please report this"))
 	}
 	return out
 }
@@ -231,19 +224,20 @@ func (c Configuration) Findings() (out []Finding) {
 			"secret_missing": "configuration on disk is refused: bad secret or certificate",
 			"unreadable":     "configuration on disk is refused: it cannot be read",
 		}[p.Kind]
-		out = append(out, Finding{ID: id, Level: Fail, Subject: "configuration",
-			Text: cmp.Or(text, "configuration on disk is refused"), Detail: p.Text,
-			Do: "a running daemon goes on and would not start again: correct it, then systemctl reload ticketrail"})
+		out = append(out, New(id, Fail, cmp.Or(text, "configuration on disk is refused"), p.Text,
+			"a running daemon goes on and would not start again: correct it, then systemctl reload ticketrail"))
 	}
 
-	if len(c.Restart) > 0 {
-		text, long := cause("not in use before a restart: " + strings.Join(c.Restart, ", "))
-		return append(out, Finding{ID: "config/needs_restart", Level: Warn, Subject: "configuration", Text: text,
-			Detail: long, Do: "systemctl restart ticketrail"})
+	switch {
+	case len(c.Restart) > 0:
+		out = append(out, New("config/needs_restart", Warn,
+			"not in use before a restart: "+strings.Join(c.Restart, ", "), "", "systemctl restart ticketrail"))
+	case len(out) == 0 && !c.None:
+		out = append(out, Fine("", "the file on disk is valid"))
 	}
 
-	if len(out) == 0 && !c.None {
-		return []Finding{{Level: OK, Subject: "configuration", Text: "the file on disk is valid"}}
+	for i := range out {
+		out[i].Subject = "configuration"
 	}
 	return out
 }
@@ -263,11 +257,11 @@ func (d Disk) Finding() Finding {
 	text := fmt.Sprintf("%d MB free", d.Free>>20)
 	switch {
 	case d.Err != nil:
-		return Finding{ID: "disk/unknown", Level: Warn, Subject: "disk", Text: "its free space is not known",
-			Detail: fmt.Sprintf("%s: %v", d.Folder, d.Err), Do: "see dmesg: the disk may fail"}
+		return New("disk/unknown", Warn, "its free space is not known", fmt.Sprintf("%s: %v", d.Folder, d.Err),
+			"see dmesg: the disk may fail")
 	case d.Free < diskWarning:
-		return Finding{ID: "disk/low", Level: Warn, Subject: "disk", Text: text, Detail: "at " + d.Folder,
-			Do: "delete something on the disk that df " + d.Folder + " shows; orders are refused when it is full"}
+		return New("disk/low", Warn, text, "at "+d.Folder,
+			"delete something on the disk that df "+d.Folder+" shows; orders are refused when it is full")
 	}
 
 	return Finding{Level: OK, Subject: "disk", Text: text, Detail: "at " + d.Folder}
@@ -279,11 +273,10 @@ type Clock struct{ Synchronized bool }
 // Finding says whether the clock is right.
 func (c Clock) Finding(now time.Time) Finding {
 	if c.Synchronized {
-		return Finding{Level: OK, Subject: "clock", Text: "synchronized, " + now.Format("15:04 MST")}
+		return Fine("clock", "synchronized, "+now.Format("15:04 MST"))
 	}
-	return Finding{ID: "clock/not_synchronized", Level: Warn, Subject: "clock",
-		Text: "it may be wrong, it is not synchronized", Detail: now.Format("2006-01-02 15:04 MST"),
-		Do: "systemctl status systemd-timesyncd (or chrony)"}
+	return New("clock/not_synchronized", Warn, "it may be wrong, it is not synchronized",
+		now.Format("2006-01-02 15:04 MST"), "systemctl status systemd-timesyncd (or chrony)")
 }
 
 // stations are the findings of each station. The fine ones are one line together, and so are the tickets of all.
@@ -306,14 +299,14 @@ func stations(all []Station) (out []Finding) {
 
 	switch {
 	case len(all) == fine:
-		out = append(out, Finding{Level: OK, Subject: "stations", Text: "all print: " + strconv.Itoa(fine)})
+		out = append(out, Fine("stations", "all print: "+strconv.Itoa(fine)))
 	case fine > 0:
-		out = append(out, Finding{Level: OK, Subject: "stations", Text: "the others print: " + strconv.Itoa(fine)})
+		out = append(out, Fine("stations", "the others print: "+strconv.Itoa(fine)))
 	}
 
 	text := fmt.Sprintf("%d waiting, %d held", waiting, held)
 	if waiting > 0 {
 		text += ", the oldest waits for " + Age(oldest)
 	}
-	return append(out, Finding{Level: OK, Subject: "tickets", Text: text})
+	return append(out, Fine("tickets", text))
 }

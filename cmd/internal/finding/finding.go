@@ -39,6 +39,20 @@ type Finding struct {
 	Examples []string `json:"examples,omitempty"`
 }
 
+// New is a finding about the subject with which its identity begins. A text that is too long for a cause is cut, and
+// the detail has all of it.
+func New(id string, level Level, text, detail, do string) Finding {
+	subject, _, _ := strings.Cut(id, "/")
+	text = strings.Join(strings.Fields(text), " ")
+	if letters := []rune(text); len(letters) > MaxCause {
+		text, detail = string(letters[:MaxCause-1])+"…", cmp.Or(detail, text)
+	}
+	return Finding{ID: id, Level: level, Subject: subject, Text: text, Detail: detail, Do: do}
+}
+
+// Fine is a subject without a fault.
+func Fine(subject, text string) Finding { return Finding{Level: OK, Subject: subject, Text: text} }
+
 // MaxCause is the length of a cause, in characters: it fits a line of a terminal and of a phone.
 const MaxCause = 60
 
@@ -76,14 +90,4 @@ func Age(d time.Duration) string {
 	}
 
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
-}
-
-// cause is text on one line that is no longer than a cause may be. The detail has the whole text if it was cut.
-func cause(text string) (short, detail string) {
-	text = strings.Join(strings.Fields(text), " ")
-	runes := []rune(text)
-	if len(runes) <= MaxCause {
-		return text, ""
-	}
-	return string(runes[:MaxCause-1]) + "…", text
 }

@@ -147,9 +147,9 @@ func (p Station) Fine() bool { return (p.State == Up || p.State == Untried) && p
 // Findings are everything that a person must do about the station, the most urgent first; none if it is fine.
 func (p Station) Findings() (out []Finding) {
 	add := func(id string, level Level, since time.Time, text, detail, do string) {
-		short, long := cause(text)
-		out = append(out, Finding{ID: "station/" + p.Name + "/" + id, Level: level, Subject: p.Name, Station: true,
-			Since: since, Text: short, Detail: cmp.Or(detail, long), Do: do})
+		one := New("station/"+p.Name+"/"+id, level, text, detail, do)
+		one.Subject, one.Station, one.Since = p.Name, true, since
+		out = append(out, one)
 	}
 
 	waits := ""
