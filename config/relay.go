@@ -3,24 +3,20 @@ package config
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"time"
 )
 
 // Relay is the configuration of `ticketrail relay`, by default /etc/ticketrail/relay.yaml: the webhook for many venues,
-// which keeps their print requests in NATS JetStream until their boxes have them. The sections that a box has too mean
-// the same, and so do the variables of the environment. How a ticket is handled is configured on the box: here,
-// receiver.conflict and a venue's fallback have no effect.
+// which keeps their print requests in NATS JetStream until their boxes have them. The venues are in NATS too, for all
+// relays: see `ticketrail relay venues`. The sections that a box has too mean the same, and so do the variables of the
+// environment. How a ticket is handled is configured on the box: here, receiver.conflict has no effect.
 type Relay struct {
 	Receiver Receiver `mapstructure:"receiver"`
-	// Venues are the venues of this file. Those that `ticketrail relay venues add` has added are in NATS and are used
-	// too, in every relay and at once; one of both places is as it is here. Default none.
-	Venues []Venue `mapstructure:"venues"`
-	NATS   NATS    `mapstructure:"nats"`
+	NATS     NATS     `mapstructure:"nats"`
 	// State is the folder for the certificates of an ACME server. Default /var/lib/ticketrail. Needs a restart.
 	State   string  `mapstructure:"state" reload:"restart" default:"/var/lib/ticketrail"`
-	Metrics Metrics `mapstructure:"metrics"` // and the page with all venues, at /
+	Metrics Metrics `mapstructure:"metrics"`
 	Log     Log     `mapstructure:"log"`
 
 	// Warnings are findings that LoadRelay accepted but that the operator should know. Not a key.
@@ -57,28 +53,23 @@ func DefaultRelay() Relay { return Defaults[Relay]() }
 
 // LoadRelay is [Load] for a relay.
 func LoadRelay(path string) (*Relay, error) {
-	relay, check, err := readRelay(path, "write one as relay/README.md says; or use another file with --config")
+	data, err := readConfig(path, "write one as relay/README.md says; or use another file with --config")
+	if err != nil {
+		return nil, err
+	}
+	relay := DefaultRelay()
+	check, err := read(path, data, &relay)
 	if err != nil {
 		return nil, err
 	}
 
-	check.limits("", reflect.ValueOf(relay).Elem())
-	check.c = relay.shared()
+	check.limits("", reflect.ValueOf(&relay).Elem())
+	check.c = relay.With(nil)
 	check.receiver()
 	check.secrets()
 	check.tls()
-	if len(relay.Venues) > 0 {
-		check.venues()
-	}
-
 	check.metrics()
-	relay.Receiver, relay.Venues = check.c.Receiver, check.c.Venues
-	for i, v := range relay.Venues {
-		if v.Fallback != "" {
-			check.warn(fmt.Sprintf("venues[%d].fallback", i), "has no effect here; configure it on the venue's box")
-		}
-	}
-
+	relay.Receiver = check.c.Receiver
 	relay.State = check.file("state", relay.State)
 	check.servers("nats.urls", relay.NATS.URLs)
 	check.read("nats.ca_file", relay.NATS.CAFile)
@@ -91,35 +82,24 @@ func LoadRelay(path string) (*Relay, error) {
 		return nil, err
 	}
 
-	return relay, nil
+	return &relay, nil
 }
 
-// readRelay reads a file of a relay. ifMissing says what to do if it cannot be read. Sections that a box has too
-// are checked by the returned checker, as there.
-func readRelay(path, ifMissing string) (*Relay, *checker, error) {
-	data, err := readConfig(path, ifMissing)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	relay := DefaultRelay()
-	check, err := read(path, data, &relay)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	check.c = relay.shared()
-	return &relay, check, nil
-}
-
-// LoadVenues reads the section venues of a file that may have nothing else, for `ticketrail relay venues add`. A
-// key that only the file of a relay can have is a problem here.
+// LoadVenues reads a file with the section venues alone, for `ticketrail relay venues add`.
 func LoadVenues(path string) ([]Venue, error) {
-	_, check, err := readRelay(path, "write one with venues: as in the file of a relay")
+	data, err := readConfig(path, "write one with venues: as in the file of a box")
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Venues []Venue `mapstructure:"venues"`
+	}
+	check, err := read(path, data, &file)
 	if err != nil {
 		return nil, err
 	}
 
+	check.c = &Config{Venues: file.Venues}
 	check.venues()
 	for i, v := range check.c.Venues {
 		for key, value := range map[string]string{"secret_file": v.SecretFile, "fallback": v.Fallback} {
@@ -133,22 +113,9 @@ func LoadVenues(path string) ([]Venue, error) {
 	return check.c.Venues, err
 }
 
-// shared are the sections that a box has too.
-func (r *Relay) shared() *Config {
-	return &Config{Receiver: r.Receiver, Venues: r.Venues, Metrics: r.Metrics, Log: r.Log}
-}
-
-// With is the configuration of the webhook for the venues of this file and others. Of two with one id, the one of the
-// file counts.
-func (r *Relay) With(others []Venue) *Config {
-	conf := r.shared()
-	conf.Venues = slices.Clone(r.Venues)
-	for _, v := range others {
-		if !slices.ContainsFunc(r.Venues, func(mine Venue) bool { return mine.ID == v.ID }) {
-			conf.Venues = append(conf.Venues, v)
-		}
-	}
-	return conf
+// With is the configuration of the webhook for these venues.
+func (r *Relay) With(venues []Venue) *Config {
+	return &Config{Receiver: r.Receiver, Venues: venues, Metrics: r.Metrics, Log: r.Log}
 }
 
 // WebhookFiles is as [Config.WebhookFiles].

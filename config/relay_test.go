@@ -28,8 +28,7 @@ func TestARelayNeedsOnlyItsServersAndTheirPassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.NATS.Replicas != 3 || r.NATS.DedupRetention != 72*time.Hour || r.Receiver.Listen != "127.0.0.1:8443" ||
-		r.Metrics.Listen != "127.0.0.1:9321" || r.NATS.Password.Reveal() != "0123456789abcdefghijklmnop" ||
-		len(r.Venues) > 0 {
+		r.Metrics.Listen != "127.0.0.1:9321" || r.NATS.Password.Reveal() != "0123456789abcdefghijklmnop" {
 		t.Errorf("it has other defaults: %+v", r)
 	}
 	t.Setenv("TICKETRAIL_NATS_URLS", "tls://b:4222,nats://c:4222")
@@ -50,7 +49,7 @@ func TestMistakesInARelaysFileAreNamed(t *testing.T) {
 		goodRelay + "printers: []":                                   "printers: unknown key",
 		goodRelay + "replicas: 3":                                    "it exists as nats.replicas",
 		goodRelay + "receiver: { listen: '0.0.0.0:8443' }":           "receiver.listen: 0.0.0.0:8443 is not a loopback",
-		goodRelay + "venues: [{ id: x, name: Bar }]":                 "venues[0] (Bar).id: \"x\" is not a UUID",
+		goodRelay + "venues: []":                                     "venues: unknown key",
 		goodRelay + "metrics: { listen: '127.0.0.1:8443' }":          "is already used by receiver.listen",
 		strings.Replace(goodRelay, "{", "{ replicas: 7,", 1):         "nats.replicas: 7 is not between 1 and 5",
 		strings.Replace(goodRelay, "{", "{ max_bytes: 1kB,", 1):      "nats.max_bytes: 1000B is not between 1MiB and ",
@@ -62,18 +61,10 @@ func TestMistakesInARelaysFileAreNamed(t *testing.T) {
 	}
 }
 
-func TestAVenueOfTheRelaysFileCountsBeforeOneOfTheSameIDElsewhere(t *testing.T) {
-	const id = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
-	r, err := loadRelay(t, goodRelay+"venues: [{ id: "+id+", name: Bar, timezone: UTC, fallback: grill }]")
+func TestTheServersOfARelayNeedARestart(t *testing.T) {
+	r, err := loadRelay(t, goodRelay)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if w := r.Warnings; len(w) != 1 || !strings.Contains(w[0], "venues[0] (Bar).fallback: has no effect here") {
-		t.Errorf("the warnings are %q", w)
-	}
-	all := r.With([]Venue{{ID: id, Name: "Old"}, {ID: "another", Name: "Grill"}}).Venues
-	if len(all) != 2 || all[0].Name != "Bar" || all[1].Name != "Grill" || len(r.Venues) != 1 {
-		t.Errorf("the venues are %+v", all)
 	}
 	other := *r
 	other.NATS.Replicas, other.Log.Level = 1, "debug"

@@ -32,9 +32,9 @@ func (c *cli) relayVenuesAdd() *cobra.Command {
 with which its box fetches its orders, and no others. Copy the file to the box,
 and nowhere else: the relays have only its hash.
 
-With --from it adds all venues of a file, which are written as in relay.yaml;
---out is then a folder, in which each box gets ID.token. Venues that are there
-already are left as they are, so after an error the same command goes on.`,
+With --from it adds all venues of a file, which are written as in the file of a
+box; --out is then a folder, in which each box gets ID.token. Venues that are
+there already are left as they are, so after an error the same command goes on.`,
 		Example: `  ticketrail relay venues add --from venues.yaml --out boxes
   ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 \
     --name "Harbour Grill" --timezone Australia/Melbourne \
@@ -72,7 +72,7 @@ already are left as they are, so after an error the same command goes on.`,
 	flags.StringArrayVar(&v.Devices, "device", nil, "the `id` of a terminal that may send; repeat it "+
 		"(default: all may)")
 	flags.BoolVar(&ownSecret, "secret", false, "give the venue an address of its own, with its own secret")
-	flags.StringVar(&from, "from", "", "add the venues of this `file`, written as in relay.yaml")
+	flags.StringVar(&from, "from", "", "add the venues of this `file`, under venues:")
 	for _, flag := range []string{"name", "timezone", "hours", "device", "secret"} {
 		cmd.MarkFlagsMutuallyExclusive("from", flag)
 	}
@@ -166,7 +166,7 @@ func (c *cli) boxLines(conf *config.Relay, id, file string) string {
 func (c *cli) relayVenuesList() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:   "list",
-		Short: "list the venues of the relay's file and those that were added",
+		Short: "list the venues of the relay",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.askRelay(cmd.Context(), c.showRelayVenues)
@@ -181,17 +181,15 @@ func (c *cli) showRelayVenues(a *relay.Admin) error {
 		Timezone  string   `json:"timezone,omitempty"`
 		Devices   []string `json:"devices"` // empty: all
 		OwnSecret bool     `json:"own_secret"`
-		InFile    bool     `json:"in_file"`
 	}
 
 	all := []venue{}
-	rows := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "FROM", "ID")
+	rows := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "ID")
 	for _, v := range a.Venues() {
-		one := venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...), len(v.Secrets) > 0, a.InFile(v.ID)}
+		one := venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...), len(v.Secrets) > 0}
 		all = append(all, one)
 		rows.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"),
-			map[bool]string{true: "own", false: "shared"}[one.OwnSecret],
-			map[bool]string{true: "file", false: "added"}[one.InFile], v.ID)
+			map[bool]string{true: "own", false: "shared"}[one.OwnSecret], v.ID)
 	}
 
 	return c.show(all, rows.end)
@@ -227,9 +225,6 @@ has not fetched is not printed, unless the venue is added again before the
 relay's nats.dedup_retention is over. Its box, also a new one, then goes on
 where the old one stopped, and nothing is printed twice.`,
 	}, func(ctx context.Context, a *relay.Admin, v config.Venue) error {
-		if a.InFile(v.ID) {
-			return usagef("%s is in %s: remove it there first, and reload the relays", v.Name, c.relayConfig())
-		}
 		if err := a.Remove(ctx, v.ID); err != nil {
 			return fmt.Errorf("remove venue %s: %w", v.ID, err)
 		}

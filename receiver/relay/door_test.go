@@ -144,7 +144,7 @@ func TestTheRelaysAndTheBoxKnowHowFarItIsBehind(t *testing.T) {
 		st := src.Status()
 		return err == nil && relays == 2 && boxes[venue].Report == got.Report && st.Behind == 0 && st.Since.IsZero() &&
 			st.Oldest == 0 && !st.Taken.IsZero() && !st.Reported.IsZero() && !got.LastSeen.IsZero() &&
-			got.Report == (source.Report{Version: "1.2.3", Waiting: 4})
+			got.Report == (source.Report{Version: "1.2.3", Problems: 4})
 	})
 }
 

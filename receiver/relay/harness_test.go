@@ -268,7 +268,7 @@ func (b *box) run(t *testing.T, r *relay, venue string) (s *source.Source, stop 
 	t.Helper()
 	s = source.New(source.Options{URL: r.url, Venue: venue, Take: b.take, Transport: new(http.Transport),
 		Token:  func() (string, error) { return tokenOf(venue), nil },
-		Report: func() source.Report { return source.Report{Version: "1.2.3", Waiting: 4} }})
+		Report: func() source.Report { return source.Report{Version: "1.2.3", Problems: 4} }})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

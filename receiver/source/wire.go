@@ -43,8 +43,6 @@ type Box struct {
 // A Report is how a box is.
 type Report struct {
 	Version  string `json:"version"`
-	Waiting  int    `json:"waiting"`  // tickets that wait for a station
-	Held     int    `json:"held"`     // tickets that wait for a person
 	Problems int    `json:"problems"` // the findings that need a person
 }
 

@@ -118,11 +118,6 @@ const keepWithin = 4 * time.Second
 // report tells the relay how this box is.
 func (s *relaySource) report() source.Report {
 	r := source.Report{Version: admin.ThisBuild().Version}
-	for _, st := range s.queue.Stations() {
-		r.Waiting += st.Pending + st.Printing
-		r.Held += st.Held
-	}
-
 	ctx, cancel := context.WithTimeout(context.Background(), reportWithin)
 	defer cancel()
 	found, err := s.all(ctx)

@@ -72,19 +72,10 @@ func (a *Admin) open(ctx context.Context) (err error) {
 // Close ends the connection.
 func (a *Admin) Close() { a.nc.Close() }
 
-// Venues returns the venues of the file and of the bucket, as a relay uses them.
-func (a *Admin) Venues() []config.Venue { return allVenues(a.Conf, a.bucket) }
+// Venues returns the venues as a relay uses them.
+func (a *Admin) Venues() []config.Venue { return configured(a.bucket) }
 
-func allVenues(conf *config.Relay, bucket []store.VenueEntry) []config.Venue {
-	return conf.With(configured(bucket)).Venues
-}
-
-// InFile says that a venue is in the relay's file.
-func (a *Admin) InFile(id string) bool {
-	return slices.ContainsFunc(a.Conf.Venues, func(v config.Venue) bool { return v.ID == id })
-}
-
-// Find finds a venue by its id or its name, in any case; by its id also one that was in the file.
+// Find finds a venue by its id or its name, in any case; by its id also one that is in no list of venues any more.
 func (a *Admin) Find(ctx context.Context, idOrName string) (config.Venue, error) {
 	for _, v := range a.Venues() {
 		if strings.EqualFold(v.ID, idOrName) || strings.EqualFold(v.Name, idOrName) {
@@ -191,19 +182,14 @@ func (a *Admin) check(v *store.VenueEntry) error {
 // Renew writes a new token for a venue's box to file. The one before ends within a second, also for a box
 // that waits.
 func (a *Admin) Renew(ctx context.Context, id, file string) error {
-	all := slices.Clone(a.bucket)
-	for _, v := range a.Conf.Venues { // its token is in the bucket, too
-		all = append(all, StoredVenue(v))
-	}
-
-	at := slices.IndexFunc(all, func(v store.VenueEntry) bool { return v.ID == id })
+	at := slices.IndexFunc(a.bucket, func(v store.VenueEntry) bool { return v.ID == id })
 	if at < 0 {
 		return store.ErrNoVenue
 	}
-	return a.issue(ctx, all[at], file)
+	return a.issue(ctx, a.bucket[at], file)
 }
 
-// StoredVenue is a venue of a configuration file as the bucket has it, without its secrets.
+// StoredVenue is a venue of a file as the bucket has it.
 func StoredVenue(v config.Venue) store.VenueEntry {
 	one := store.VenueEntry{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
 	for _, h := range v.Hours {

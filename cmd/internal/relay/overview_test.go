@@ -2,8 +2,6 @@ package relay
 
 import (
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -105,40 +103,6 @@ func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 	}
 	if names != "never yesterday now " {
 		t.Errorf("the order is %s", names)
-	}
-}
-
-func TestThePageShowsAHostileNameAsTextAndLoadsNothingFromElsewhere(t *testing.T) {
-	w := &watch{ready: func() string { return "<b>no</b>" }}
-	mux := http.NewServeMux()
-	w.pages(mux)
-	get := func(path string) *httptest.ResponseRecorder {
-		r := httptest.NewRecorder()
-		mux.ServeHTTP(r, httptest.NewRequest("GET", path, nil))
-		return r
-	}
-	if text := get("/").Body.String(); !strings.Contains(text, "have not said yet") {
-		t.Errorf("before it knows anything it shows\n%s", text)
-	}
-	o := overview(at, []config.Venue{{ID: grill, Name: `<script>alert(1)</script>`}}, store.State{},
-		[]store.Site{{ID: grill, Waiting: 3, Oldest: at.Add(-time.Hour)}})
-	w.last.Store(&o)
-	r := get("/")
-	text := r.Body.String()
-	if strings.Contains(text, "<script") || strings.Contains(text, "<b>no") || !strings.Contains(text, "1h0m ago") ||
-		strings.Contains(text, "://") {
-		t.Errorf("it shows\n%s", text)
-	}
-	policy := r.Header().Get("Content-Security-Policy")
-	if !strings.HasPrefix(policy, "default-src 'none'; style-src 'self';") {
-		t.Errorf("its policy is %s", policy)
-	}
-	style := get("/page.css")
-	if style.Code != 200 || !strings.HasPrefix(style.Header().Get("Content-Type"), "text/css") {
-		t.Errorf("its style is %d %v", style.Code, style.Header())
-	}
-	if get("/other").Code != 404 {
-		t.Error("another path shows something")
 	}
 }
 

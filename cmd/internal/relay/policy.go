@@ -32,26 +32,25 @@ func configured(bucket []store.VenueEntry) (all []config.Venue) {
 	return all
 }
 
-// setVenues makes the venues of the bucket active, beside the file's.
+// setVenues makes the venues of the bucket active.
 func (s *server) setVenues(all []store.VenueEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	others := configured(all)
-	if err := s.apply(s.conf, others); err != nil {
+	venues := configured(all)
+	if err := s.apply(s.conf, venues); err != nil {
 		s.log.Error("a change of the venues is not used", "err", err)
 		return
 	}
 
-	s.others = others
+	s.bucket = venues
 	s.door.SetVenues(all)
-	s.log.Info("venues known", "venues", len(s.conf.With(others).Venues))
+	s.log.Info("venues known", "venues", len(venues))
 }
 
 // apply makes a policy active, or changes nothing. It is called with s.mu.
-func (s *server) apply(conf *config.Relay, others []config.Venue) (err error) {
-	whole := conf.With(others)
-	policy := daemon.Policy(whole, envelope{})
+func (s *server) apply(conf *config.Relay, venues []config.Venue) (err error) {
+	policy := daemon.Policy(conf.With(venues), envelope{})
 	if s.receiver == nil {
 		s.receiver, err = receiver.New(receiver.Options{Intake: s.stream, Policy: policy, Classify: store.Classify,
 			Reject: s.stream.Keep, Logger: s.log, Registerer: s.registry})
@@ -62,19 +61,19 @@ func (s *server) apply(conf *config.Relay, others []config.Venue) (err error) {
 		return err
 	}
 
-	venues := &known{header: conf.Receiver.Headers.Venue, ids: map[string]bool{}}
-	for _, v := range whole.Venues {
-		venues.ids[v.ID] = true
+	active := &known{header: conf.Receiver.Headers.Venue, ids: map[string]bool{}}
+	for _, v := range venues {
+		active.ids[v.ID] = true
 	}
-	s.known.Store(venues)
+	s.known.Store(active)
 	return nil
 }
 
-// venues returns the venues of the file and of the bucket.
+// venues returns the active venues.
 func (s *server) venues() []config.Venue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.conf.With(s.others).Venues
+	return s.bucket
 }
 
 // addConsumers gives the venues the consumers that they have lost with a stream.
@@ -104,14 +103,8 @@ func (s *server) reload() {
 	defer func() { s.notify("READY=1\nSTATUS=" + s.status()) }()
 	conf, err := config.LoadRelay(s.o.ConfigPath)
 	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), openWithin)
-		defer cancel()
-		err = s.ensureConsumers(ctx, conf)
-	}
-
-	if err == nil {
 		s.mu.Lock()
-		if err = s.apply(conf, s.others); err == nil {
+		if err = s.apply(conf, s.bucket); err == nil {
 			s.conf = conf
 		}
 		s.mu.Unlock()
@@ -162,8 +155,7 @@ const (
 	lookWithin     = 2 * time.Second
 )
 
-// isNone says that the servers know of no such venue. A list that lacks one may be old, or a file without it the wrong
-// one, or the bucket was lost.
+// isNone says that the servers know of no such venue. A list that lacks one may be old, or the bucket was lost.
 func (s *server) isNone(ctx context.Context, id string) bool {
 	if !s.nc.IsConnected() || !s.looks.Allow() {
 		return false
@@ -173,8 +165,8 @@ func (s *server) isNone(ctx context.Context, id string) bool {
 
 	known, err := s.stream.Knows(ctx, id)
 	if known {
-		s.log.Warn("a venue has a consumer and is in no list of venues; its orders are answered 503: add it "+
-			"to the file, or remove it with ticketrail relay venues remove", "venue", id)
+		s.log.Warn("a venue has a consumer and is in no list of venues; its orders are answered 503: add or remove "+
+			"it with ticketrail relay venues", "venue", id)
 	}
 	return err == nil && !known
 }

@@ -60,10 +60,10 @@ type server struct {
 	door     *store.Door
 	watch    watch
 
-	mu     sync.Mutex // guards conf and others, and each policy that is made of them
+	mu     sync.Mutex // guards conf and bucket, and each policy that is made of them
 	start  *config.Relay
 	conf   *config.Relay
-	others []config.Venue // of the bucket
+	bucket []config.Venue // the venues
 	known  atomic.Pointer[known]
 	looks  *rate.Limiter // for venues that are not known, see isNone
 }
@@ -232,45 +232,31 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 }
 
 func (s *server) openOnce(ctx context.Context, within time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	// Its metrics can be registered once, so not before it is there.
+	reg := prometheus.NewRegistry()
+	options := storeOptions(s.conf)
+	options.Logger, options.Registerer, options.Shrink = s.log, reg, s.o.Shrink
+
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if s.stream == nil {
-		// Its metrics can be registered once, so not before it is there.
-		reg := prometheus.NewRegistry()
-		options := storeOptions(s.conf)
-		options.Logger, options.Registerer, options.Shrink = s.log, reg, s.o.Shrink
-
-		opening, cancel := context.WithTimeout(ctx, within)
-		defer cancel()
-		stream, err := store.Open(opening, s.nc, options)
-		if err != nil {
-			return err
-		}
-		s.door, err = stream.NewDoor(store.DoorOptions{Secret: []byte(s.conf.NATS.Password.Reveal()),
-			Caller: func(r *http.Request) string { return s.receiver.Caller(r) }, Registerer: reg})
-		if err != nil {
-			return err
-		}
-
-		s.registry.MustRegister(reg)
-		s.stream = stream
+	stream, err := store.Open(ctx, s.nc, options)
+	if err != nil {
+		return err
 	}
-	return s.ensureConsumers(ctx, s.conf)
+	s.door, err = stream.NewDoor(store.DoorOptions{Secret: []byte(s.conf.NATS.Password.Reveal()),
+		Caller: func(r *http.Request) string { return s.receiver.Caller(r) }, Registerer: reg})
+	if err != nil {
+		return err
+	}
+
+	s.registry.MustRegister(reg)
+	s.stream = stream
+	return nil
 }
 
 func storeOptions(c *config.Relay) store.Options {
 	return store.Options{Replicas: c.NATS.Replicas, MaxAge: c.NATS.DedupRetention, MaxBytes: int64(c.NATS.MaxBytes),
 		MaxBody: int64(c.Receiver.MaxBody)}
-}
-
-// ensureConsumers makes the consumers of the venues of the file; `relay venues add` makes the others.
-func (s *server) ensureConsumers(ctx context.Context, conf *config.Relay) error {
-	for _, v := range conf.Venues {
-		if err := s.stream.EnsureConsumer(ctx, v.ID); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // disconnect sends pending messages, and closes the connection.

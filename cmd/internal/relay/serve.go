@@ -21,7 +21,6 @@ func (s *server) serveMonitor(run func(string, func(context.Context) error)) (at
 	}
 
 	mux := daemon.Monitor(s.registry, s.log, s.notReady)
-	s.watch.pages(mux)
 	run("metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, listener, mux, s.log) })
 	return listener.Addr().String(), nil
 }

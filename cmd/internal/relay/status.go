@@ -96,7 +96,7 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	bucket, bucketErr := stream.Venues(ctx)
 	sites, sitesErr := stream.Sites(ctx, boxes)
 
-	o = overview(time.Now(), allVenues(conf, bucket), state, sites)
+	o = overview(time.Now(), configured(bucket), state, sites)
 
 	if relays == 0 {
 		o.find("relays/none", finding.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",

@@ -2,10 +2,7 @@ package relay
 
 import (
 	"context"
-	_ "embed"
-	"html/template"
 	"log/slog"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +21,7 @@ const lookEvery = 20 * time.Second
 // the present view of another relay.
 const knownFor = 3 * lookEvery
 
-// A watch knows how all venues are, for metrics and for the page. It asks by itself and not at each scrape, so that
+// A watch knows how all venues are, for the metrics. It asks by itself and not at each scrape, so that
 // nobody can make the servers work by asking.
 type watch struct {
 	venues  func() []config.Venue
@@ -190,44 +187,10 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-var (
-	//go:embed page.html
-	pageText string
-	//go:embed page.css
-	pageStyle []byte
-
-	page = template.Must(template.New("page").Funcs(template.FuncMap{"ago": Ago}).Parse(pageText))
-)
-
 // Ago is how long ago something was, for people.
 func Ago(now, at time.Time) string {
 	if at.IsZero() {
 		return "never"
 	}
 	return finding.Age(now.Sub(at)) + " ago"
-}
-
-// pages adds the page with all venues. It shows no order and no secret.
-func (w *watch) pages(mux *http.ServeMux) {
-	headers := func(h http.Header, kind string) {
-		h.Set("Content-Type", kind+"; charset=utf-8")
-		h.Set("Content-Security-Policy",
-			"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
-	}
-
-	mux.HandleFunc("GET /page.css", func(rw http.ResponseWriter, _ *http.Request) {
-		headers(rw.Header(), "text/css")
-		_, _ = rw.Write(pageStyle)
-	})
-	mux.HandleFunc("GET /{$}", func(rw http.ResponseWriter, _ *http.Request) {
-		headers(rw.Header(), "text/html")
-		_ = page.Execute(rw, struct {
-			Now      time.Time
-			NotReady string
-			*Overview
-		}{time.Now(), w.ready(), w.last.Load()}) // its only error is that the browser is gone
-	})
 }
