@@ -276,7 +276,7 @@ func TestTheQuestionBehindATicketHasTwoSecondsOfItsOwn(t *testing.T) {
 					slow.Store(0)
 					time.Sleep(pause)
 				}
-			}), func(_ *printer.DeviceOptions, o *printer.Options) { o.TimeoutPerKiB = time.Microsecond })
+			}), func(_ *printer.DeviceOptions, o *printer.Options) { o.PerKiB = time.Microsecond })
 			r.want("A1", "confirmed")
 			hangUp(r.d)
 			slow.Store(1)

@@ -105,22 +105,20 @@ func (k *knowledge) load() {
 		return
 	}
 
-	stored, found, err := k.o.KV.Get(k.o.Key)
-	if err != nil {
-		k.o.Logger.Warn("the stored printer capability cannot be read, the printer is probed again",
-			"printer", k.o.Name, "err", err)
-	}
-	if err != nil || !found {
-		return
-	}
-
 	var a capability
-	if err := json.Unmarshal(stored, &a); err != nil || !a.valid() {
-		k.o.Logger.Warn("the stored printer capability is invalid, the printer is probed again", "printer", k.o.Name)
+	stored, found, err := k.o.KV.Get(k.o.Key)
+	if err == nil && found {
+		err = json.Unmarshal(stored, &a)
+	}
+
+	if err != nil || found && !a.valid() {
+		k.o.Logger.Warn("the stored printer capability cannot be used, the printer is probed again",
+			"printer", k.o.Name, "err", err)
 		return
 	}
 
-	if a.Profile != "" && a.Profile != k.o.Profile || cmp.Or(a.Confirm, profile.Auto) != k.o.Confirm {
+	if !found || a.Profile != "" && a.Profile != k.o.Profile ||
+		cmp.Or(a.Confirm, profile.Auto) != k.o.Confirm {
 		return
 	}
 
@@ -132,7 +130,7 @@ func (k *knowledge) load() {
 func (k *knowledge) set(a capability) {
 	k.capability = a
 	k.health.update(func(s *Status) {
-		s.Capability, s.Probed = "", a.Probed
+		s.Capability = ""
 		if a.known {
 			s.Capability = string(proofOf(a.Fence))
 		}
@@ -151,7 +149,7 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 	k.set(a)
 
 	if !a.answers() {
-		k.health.set(Silent)
+		k.health.set(Silent, nil)
 	}
 
 	if was.Fence != a.Fence || was.Probed.IsZero() {
@@ -254,10 +252,6 @@ func (d *Device) probe(ctx context.Context, s *session.Session) error {
 // probeAll is the sequence of questions. A printer that is not ready answers no fence (GS r and GS ( H are
 // not executed while it is offline), so then no conclusion is drawn and the probe is repeated later.
 func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability, err error) {
-	if err = s.CompleteHeader(ctx); err != nil {
-		return a, err
-	}
-
 	by := map[profile.Confirm]session.Kind{
 		profile.ByProcessID: session.ByID, profile.ByStatus: session.ByStatus,
 	}[d.o.Confirm]
@@ -266,12 +260,13 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 		patience = session.SilentAfter
 	}
 
-	if err = s.ProbeRealTime(ctx, patience); err != nil || len(s.RealTime()) == 0 && by == session.NoFence {
+	if err = s.ProbeRealTime(ctx, patience); err != nil || len(s.RealTime) == 0 && by == session.NoFence {
 		return a, err
 	}
-	a.RealTime = s.RealTime()
+	a.RealTime = s.RealTime
 
-	if err := d.checkReady(s); err != nil {
+	ready := func() error { return d.health.notReady(s.Condition()) }
+	if err := ready(); err != nil {
 		return a, err
 	}
 
@@ -279,6 +274,6 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 		return a, err
 	}
 
-	a.Fence, err = d.askInOrder(ctx, s, by, session.ProbeTimeout)
+	a.Fence, err = s.Hello(ctx, by, d.can.Fence != session.NoFence, session.ProbeTimeout, ready)
 	return a, err
 }

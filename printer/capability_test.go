@@ -41,8 +41,7 @@ func TestTheStatusSaysSinceWhenAndWhatToDo(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		s := r.wantState(printer.PaperOut)
-		if !strings.Contains(s.Advice, "paper") || s.Fine() || len(s.Reported) != 2 ||
-			time.Since(s.Since) < 40*time.Second || time.Since(s.Reported[0].Since) < 40*time.Second {
+		if !strings.Contains(s.Advice, "paper") || s.Fine() || time.Since(s.Since) < 40*time.Second {
 			t.Errorf("%+v", s)
 		}
 		r.v.Set(virtual.PaperOut, false)
@@ -61,7 +60,7 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 	withHarness(t, answersAll(), poll, func(r *harness) {
 		go r.d.Watch(r.t.Context())
 		time.Sleep(10 * time.Second) // probed before the first ticket
-		if s := r.wantState(printer.Ready); s.Capability != "confirmed" || s.Connected {
+		if s := r.wantState(printer.Ready); s.Capability != "confirmed" || r.d.Connected() {
 			t.Errorf("%+v", s)
 		}
 		r.v.Set(virtual.CoverOpen, true)

@@ -169,7 +169,7 @@ func TestANegativeLingerKeepsNoConnection(t *testing.T) {
 	withHarness(t, answersAll(), none, func(r *harness) {
 		for i := range 3 {
 			r.want("A1", "confirmed")
-			if n := r.v.ClientCount(); r.d.Status().Connected || n != i+1 {
+			if n := r.v.ClientCount(); r.d.Connected() || n != i+1 {
 				t.Errorf("%d connections for %d tickets", n, i+1)
 			}
 		}
@@ -205,7 +205,7 @@ func TestARetirementEndsAPollAndDoesNotAffectTheNextTicket(t *testing.T) {
 		time.Sleep(4*time.Minute + time.Second) // a poll is running
 		r.d.Retire()
 		synctest.Wait()
-		if r.d.Status().Connected {
+		if r.d.Connected() {
 			t.Error("the poll still waits") // after a reload it would, for an answer
 		}
 		r.v.Repair()

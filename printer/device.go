@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
@@ -83,10 +83,11 @@ type Device struct {
 	printedAt time.Time
 	ids       *session.IDs
 
+	waiting atomic.Int32 // calls of Print that wait for lock
+
 	mu         sync.Mutex         // guards the fields below
 	retired    bool               // keep no connection any more
-	cancelPoll context.CancelFunc // of the poll that is running; nil: none is
-	waiting    int                // calls of Print that wait for lock
+	cancelPoll context.CancelFunc // of the last poll
 }
 
 // NewDevice fills in o's defaults; it does not connect.
@@ -98,7 +99,7 @@ func NewDevice(o DeviceOptions) *Device {
 	o.WaitForPerson = cmp.Or(o.WaitForPerson, 10*time.Minute)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
-	device := &Device{o: o, lock: o.Lock, maybeInCommand: true, ids: session.NewIDs()}
+	device := &Device{o: o, lock: o.Lock, maybeInCommand: true, ids: session.NewIDs(), cancelPoll: func() {}}
 	device.health = health{name: o.Name, status: Status{State: Unknown, Since: time.Now()}}
 	device.can = knowledge{o: &device.o, health: &device.health}
 	return device
@@ -110,18 +111,12 @@ func (d *Device) Status() Status { return d.health.get() }
 // acquire takes the lock for a ticket. A poll that holds it is cancelled at once. Otherwise an
 // order could wait for all the questions of a probe.
 func (d *Device) acquire(ctx context.Context) error {
-	d.mu.Lock()
-	d.waiting++ // from here on no poll starts
-	if d.cancelPoll != nil {
-		d.cancelPoll()
-	}
-	d.mu.Unlock()
+	d.waiting.Add(1) // from here on no poll starts
+	defer d.waiting.Add(-1)
 
-	defer func() {
-		d.mu.Lock()
-		d.waiting--
-		d.mu.Unlock()
-	}()
+	d.mu.Lock()
+	d.cancelPoll()
+	d.mu.Unlock()
 
 	select {
 	case d.lock <- struct{}{}:
@@ -140,20 +135,24 @@ func (d *Device) dial(ctx context.Context) (transport.Conn, error) {
 	conn, err := d.o.Dialer.Dial(dctx)
 
 	switch {
-	case err == nil:
-		return conn, nil
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	case err != nil && ctx.Err() != nil:
+		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	case err != nil:
+		d.health.set(Unreachable, err)
 	}
-
-	d.health.unreachable(err)
-	return nil, err
+	return conn, err
 }
 
 // open starts a session on a connection.
 func (d *Device) open(conn transport.Conn) *session.Session {
+	if transport.OneWay(conn) {
+		// Whatever is configured or stored: a question would be written into the file, or print as text on a printer
+		// that only receives.
+		d.can.set(capability{known: true, mute: true, Probed: time.Now()})
+	}
+
 	d.health.update(func(s *Status) {
-		s.Connected, s.Err = true, ""
+		s.Err = ""
 		// Without an answer nothing else would ever clear Unreachable.
 		switch {
 		case s.State != Unreachable:
@@ -164,17 +163,29 @@ func (d *Device) open(conn transport.Conn) *session.Session {
 		}
 	})
 
-	warned := false // once per connection; only its reader uses it
-	foreign := func(id [4]byte) {
-		d.health.update(func(s *Status) { s.Foreign++ })
-		if !warned {
-			warned = true
-			d.o.Logger.Warn("another program prints on this printer at the same time: tickets may come out mixed",
-				"printer", d.o.Name, "id", fmt.Sprintf("%q", id))
-		}
-	}
+	return session.New(conn, session.Options{
+		Mute: d.can.mute, RealTime: d.can.RealTime, IDs: d.ids,
+		Foreign: func() { d.health.update(func(s *Status) { s.Foreign++ }) }, Observe: d.health.observe,
+		WaitForPerson: d.o.WaitForPerson, Trouble: d.health.trouble,
+	})
+}
 
-	return session.New(conn, d.can.mute || transport.OneWay(conn), d.can.RealTime, d.ids, foreign, d.health.observe)
+// waitPrinted waits until a printer that gives no answer has printed its bytes. Bytes that wait in its
+// buffer would be lost in a power cut, although it counts as sent: this bounds it to about one ticket.
+func (d *Device) waitPrinted(ctx context.Context) error {
+	wait := time.Until(d.printedAt)
+	if wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait until %s has printed the ticket before: %w", d.o.Name, context.Cause(ctx))
+	}
 }
 
 // noteCut is called when the printer has taken everything that was sent on s.
@@ -184,55 +195,19 @@ func (d *Device) noteCut(s *session.Session) {
 	}
 }
 
-// A reason is why the use of a connection ends.
-type reason int
-
-const (
-	unused  reason = iota // no ticket was begun on it
-	printed               // the ticket on it is proved
-	over                  // nothing uses it any more
-	broken                // a question or a ticket failed on it
-)
-
-// release is how each use of a connection ends. One that works is kept for the next ticket, for Linger: also while the
-// printer waits for a person, because the dispatcher asks it again in a few seconds. A connection
-// with a question that was sent or answered in part is not kept: the printer would take the next command for the
-// rest of that question. A broken connection is abandoned, so that the bytes that the
-// printer's network interface still holds of a ticket do not come out after the copy of that ticket; any other one is
-// closed in an orderly way, so that the printer gets all that was sent.
-func (d *Device) release(s *session.Session, why reason) {
-	pending := !s.NothingPending()
-	if why == unused && (pending || !s.Alive()) {
-		why = broken
-	}
-	d.mu.Lock()
-	keep := (why == unused || why == printed) && !pending && !d.retired && d.o.Linger >= 0
-	d.mu.Unlock()
-
-	switch {
-	case keep:
-		d.idle = s
-		// The timer may fire while a ticket is taking the connection over. It then waits for the lock.
-		d.idleTimer = time.AfterFunc(d.o.Linger, func() {
-			d.lock <- struct{}{}
-			d.finishIdle()
-			<-d.lock
-		})
+// answered notes which fence answered a hello. One answer less than the printer gave before may be chance: another
+// program's GS ( H can displace ours. Two in a row are not.
+func (d *Device) answered(ctx context.Context, got session.Kind) {
+	if got == d.can.Fence {
+		d.can.idUnanswered = 0
 		return
-	case why == broken:
-		s.Close()
-	default:
-		ctx, cancel := context.WithTimeout(context.Background(), session.FinishTimeout)
-		defer cancel()
-		if d.can.ASB && s.Alive() {
-			// The next client may not expect status bytes that it did not ask for.
-			_ = s.Write(ctx, escpos.AutoStatus(false), session.FinishTimeout/4)
-		}
-		if s.Finish(ctx) == nil { // if not: every ticket's result is known by now
-			d.noteCut(s)
-		}
 	}
-	d.health.update(func(s *Status) { s.Connected = false })
+
+	if d.can.idUnanswered++; d.can.idUnanswered >= 2 {
+		changed := d.can.capability
+		changed.Fence = got
+		d.can.save(ctx, changed)
+	}
 }
 
 // takeIdle returns the idle connection, or nil.
@@ -258,9 +233,7 @@ func (d *Device) finishIdle() {
 func (d *Device) Retire() {
 	d.mu.Lock()
 	d.retired = true
-	if d.cancelPoll != nil {
-		d.cancelPoll()
-	}
+	d.cancelPoll()
 	d.mu.Unlock()
 
 	select {

@@ -20,11 +20,11 @@ func TestTheNextTicketReusesTheConnection(t *testing.T) {
 			r.want("A1", "confirmed")
 			time.Sleep(900 * time.Millisecond)
 		}
-		if n := r.v.ClientCount(); n != 1 || !r.d.Status().Connected {
+		if n := r.v.ClientCount(); n != 1 || !r.d.Connected() {
 			t.Errorf("%d connections", n)
 		}
 		time.Sleep(2 * time.Second)
-		if r.d.Status().Connected {
+		if r.d.Connected() {
 			t.Error("it is still connected")
 		}
 		r.want("A2", "confirmed")
@@ -134,11 +134,11 @@ func TestARetiredDeviceKeepsNoConnection(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		r.d.Retire()
-		if r.d.Status().Connected {
+		if r.d.Connected() {
 			t.Error("still connected")
 		}
 		r.want("A2", "confirmed")
-		if r.d.Status().Connected {
+		if r.d.Connected() {
 			t.Error("still connected")
 		}
 	})
@@ -146,7 +146,7 @@ func TestARetiredDeviceKeepsNoConnection(t *testing.T) {
 		r.v.Delay(300 * time.Millisecond)
 		later(time.Second, r.d.Retire)
 		r.want("A1", "confirmed")
-		if r.d.Status().Connected {
+		if r.d.Connected() {
 			t.Error("still connected, although it was retired during the ticket")
 		}
 	})

@@ -228,7 +228,7 @@ func (r *harness) wantState(state string) printer.Status {
 
 // hangUp waits until the connection of the last ticket is closed.
 func hangUp(d *printer.Device) {
-	for d.Status().Connected {
+	for d.Connected() {
 		time.Sleep(10 * time.Millisecond)
 	}
 }

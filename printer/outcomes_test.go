@@ -18,6 +18,7 @@ import (
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
+	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -207,7 +208,7 @@ func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, 
 	})
 	return k, d, printer.NewPaper(printer.Options{
 		Name: "grill", Profile: prof, Device: d, Drawer: drawer,
-		Timeout: 6 * time.Second, TimeoutPerKiB: 100 * time.Millisecond,
+		Pace: session.Pace{Timeout: 6 * time.Second, PerKiB: 100 * time.Millisecond},
 	})
 }
 

@@ -21,7 +21,7 @@ func TestTimeInWhichThePrinterNeedsAPersonIsNotThatOfTheSending(t *testing.T) {
 	// The cover is open nearly as long as the sending may take, and closed when that time is over.
 	o := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 10, ReceiveBuffer: 64}
 	withHarness(t, o, func(_ *printer.DeviceOptions, o *printer.Options) {
-		o.Timeout, o.TimeoutPerKiB = 15*time.Second, time.Microsecond
+		o.Timeout, o.PerKiB = 15*time.Second, time.Microsecond
 	}, func(r *harness) {
 		r.want("A1", "confirmed")
 		later(500*time.Millisecond, func() { r.v.Set(virtual.CoverOpen, true) })
@@ -43,7 +43,7 @@ func patience(t *testing.T, feed int, name string) (d time.Duration, bytes int) 
 			}
 		})
 		r := newHarness(t, nil, s, func(_ *printer.DeviceOptions, o *printer.Options) {
-			o.TimeoutPerKiB, o.Profile.FeedBeforeCut = 1024*time.Second, feed
+			o.PerKiB, o.Profile.FeedBeforeCut = 1024*time.Second, feed
 			o.Layout.NameSize.Width, o.Layout.NameSize.Height = 1, 1
 		})
 		r.want("A1", "doubt")

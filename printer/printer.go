@@ -9,7 +9,7 @@
 // [Paper.Print] runs these steps. Their order decides how a failure counts:
 //
 //  1. Take the device's lock; reuse the idle connection or dial. A failure is clean: no byte was sent.
-//  2. Ask for the status (preflight), or probe the capability if it is not known; then ask the fence (hello). These
+//  2. Ask for the status (DLE EOT), or probe the capability if it is not known; then ask the fence (hello). These
 //     are questions, not ticket bytes: a printer that is out of paper, open or busy costs no attempt.
 //  3. Compose and encode. A failure is permanent: no attempt can succeed.
 //  4. Call begin, which stores the doubt on disk.
@@ -18,8 +18,8 @@
 //  6. Send the ticket, then a fence: a question that the printer answers once it has printed the lines
 //     before. While the answer is missing, ask for the status, and wait for the person who refills the
 //     paper. A failure leaves the ticket in doubt.
-//  7. Cut, followed by a fence of its own, which tells whether the connection can be kept for
-//     [DeviceOptions].Linger. A failure does not change the result of the ticket.
+//  7. Cut, and release the connection, which is kept for [Connection].Linger if it works. A failure does not change
+//     the result of the ticket.
 //
 // A printer that answers no question prints too. Its tickets end as sent: the printer took every byte,
 // and nothing more is known.
@@ -27,9 +27,9 @@ package printer
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -38,6 +38,8 @@ import (
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
+	"ticketrail/printer/session"
+	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
 )
 
@@ -59,19 +61,20 @@ type Options struct {
 	Buzz, BuzzVoid int
 	Drawer         *raster.Drawer // draws characters that the printer does not have; nil: none are drawn
 
-	// Timeout and TimeoutPerKiB limit the sending of n KiB to Timeout + n·TimeoutPerKiB, and then the
-	// printing to the same time again. 0 is 30 s, and four times the time that the profile's lines per second take
-	// for a KiB. The printer has printed all that came before, so 30 s are for causes that it does not report: a
-	// cooling head, a till that takes the port. Too short a limit is worse than a long one: it causes a
-	// duplicate, whereas waiting delays this printer only.
-	Timeout, TimeoutPerKiB time.Duration
+	// Pace limits the sending of n KiB to Timeout + n·PerKiB, and then the printing to the same time again. It is the
+	// time of the slowest printer with a full buffer, not of the network: the printer takes bytes only as fast as it
+	// prints them. 0 is 30 s, and four times the time that the profile's lines per second take for a KiB. The printer
+	// has printed all that came before, so 30 s are for causes that it does not report: a cooling head, a till that
+	// takes the port. Too short a limit is worse than a long one: it causes a duplicate, whereas waiting delays this
+	// printer only.
+	session.Pace
 }
 
 // Paper prints tickets on one printer, one at a time. Its methods are safe for concurrent use.
 type Paper struct {
 	o Options
 	d *Device
-	// render is encode; tests replace it by one that panics or returns nothing.
+	// render is encode; a test replaces it by one that panics.
 	render func(d ticket.Delivery, afterPiece bool) encodedTicket
 }
 
@@ -106,68 +109,15 @@ func NewPaper(o Options) *Paper {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 
-	if o.TimeoutPerKiB <= 0 {
+	if o.PerKiB <= 0 {
 		const linesPerKiB = 40 // short lines, as in an order
-		o.TimeoutPerKiB = 4 * linesPerKiB * time.Second / time.Duration(o.Profile.LinesPerSecond)
+		o.PerKiB = 4 * linesPerKiB * time.Second / time.Duration(o.Profile.LinesPerSecond)
 	}
 
 	o.Copies = max(o.Copies, 1)
 	paper := &Paper{o: o, d: o.Device}
 	paper.render = paper.encode
 	return paper
-}
-
-// Print prints one ticket and returns its proof. begin is called once, when the
-// printer is connected and ready and before the first ticket byte; if it fails, nothing is sent.
-//
-// The proof is [ticket.Confirmed] if the printer returned the id that was sent behind this ticket;
-// [ticket.Processed] if it answered a status request that was queued behind it, and had paper;
-// [ticket.Sent] if it took every byte and answers no such request.
-//
-// An error before begin returned nil means that nothing was printed. It is [ticket.IsNotReady] if the
-// printer waits for a person or serves another client, [ticket.IsPermanent] if none can succeed here.
-// An error after begin leaves the result unknown, unless it is [ticket.IsUntouched]. When ctx ends,
-// Print returns soon with ctx's cause in the error; a ticket that was proved by then is no error.
-func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
-	if err := p.d.acquire(ctx); err != nil {
-		return "", err
-	}
-	defer func() { <-p.d.lock }()
-
-	connected, err := p.d.connect(ctx, false)
-	if err != nil {
-		return "", err
-	}
-
-	defer func() {
-		if panicked := recover(); panicked != nil { // close the session, or the printer keeps serving it
-			p.d.release(connected, broken)
-			panic(panicked)
-		}
-	}()
-
-	// Only now is its capability known, and that no other ticket came between a piece and its copy.
-	j, err := p.compose(d, d.Doubt && d.Job == p.d.lastJob)
-	if err != nil {
-		p.d.release(connected, unused)
-		return "", ticket.Permanent(err)
-	}
-
-	// From here the ticket is in doubt. A crash before begin has committed: nothing was sent, the next
-	// attempt prints no banner. A crash after it: something may have been sent, so the next attempt
-	// prints POSSIBLE DUPLICATE.
-	if err := begin(ctx); err != nil {
-		p.d.release(connected, unused)
-		return "", fmt.Errorf("begin: %w", err)
-	}
-
-	attempted := &attempt{p: p, d: p.d, s: connected, ctx: ctx, encoded: j}
-	proof, err := attempted.print()
-
-	if attempted.sent() > 0 {
-		p.d.lastJob = d.Job
-	}
-	return proof, err
 }
 
 // compose encodes the ticket. A ticket whose text makes that panic goes to another station or to a person, with
@@ -226,16 +176,43 @@ func onlyVoids(t ticket.Ticket) bool {
 	return t.Void || len(t.Lines) > 0 && !slices.ContainsFunc(t.Lines, ordered)
 }
 
-// sendTimeout is how long the sending of n bytes may take. It is the time of the slowest printer
-// with a full buffer, not of the network: the printer takes bytes only as fast as it prints them.
-func (p *Paper) sendTimeout(n int) time.Duration {
-	return p.o.Timeout + time.Duration(n)*p.o.TimeoutPerKiB/1024
-}
-
 // printTimeout is how long the printing of one copy of n bytes may take. An image has many bytes for
 // few lines, so its lines count, at bytesPerLine each.
 func (p *Paper) printTimeout(j encodedTicket, n int) time.Duration {
 	// About the bytes of a printed line of text, with its styles.
 	const bytesPerLine = 64
-	return p.sendTimeout(min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine))
+	return p.o.Pace.Of(min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine))
 }
+
+// tooFast reports whether the answer behind a copy came before the paper can have moved, and lets people know. Then the
+// interface answers and not the engine, and the lines that it holds are lost when it is switched off. Each ticket is
+// judged by itself: nothing is concluded from others.
+func (p *Paper) tooFast(encoded encodedTicket, took time.Duration) bool {
+	// A quarter of the time that the paper of one copy takes to move: no printer moves more than 500 mm in a second,
+	// and a line has at least 24 dots, 3 mm.
+	least := time.Duration(encoded.lines) * 3 * time.Second / 500 / 4
+	if least <= 20*time.Millisecond { // too short to tell printing from a round trip
+		return false
+	}
+
+	fast := took < least
+	p.d.health.update(func(s *Status) { s.TooFast = fast })
+	return fast
+}
+
+// ahead returns the bytes that belong to no ticket: the cut of the one before, and padding for a printer that gave no
+// answer to a hello. It may wait for the rest of a command that broke off unnoticed, and would take as much of this
+// ticket for it. ESC @, with which every ticket begins, then clears the line.
+func (p *Paper) ahead(s *session.Session) (b []byte) {
+	// A file waits for no command's end, and keeps the padding. On a slow line the padding takes about a second,
+	// so it follows only attempts that can need it.
+	if s.By() == session.NoFence && !transport.IsFile(s.Conn()) &&
+		(p.d.maybeInCommand || !transport.IsSerial(s.Conn())) {
+		b = escpos.Resync(p.o.Profile)
+		b = b[min(s.NULs(), len(b)-len(escpos.SelectPrinter())):] // those before its questions count
+	}
+	return append(b, p.d.pendingCut...)
+}
+
+// longCommand is the head of a command with more data than fits into the header of a short one.
+var longCommand = regexp.MustCompile(`\x1d(v0|\(L|\(k)`)

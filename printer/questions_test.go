@@ -133,14 +133,8 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 		}))
 		r.want("A1", "confirmed") // probe, hello and ticket: three fences, two unknown ids each
 		synctest.Wait()
-		if st := r.d.Status(); st.Foreign != 6 || r.log.count("another program") != 1 {
-			t.Errorf("%d unknown ids, %d warnings", st.Foreign, r.log.count("another program"))
-		}
-		time.Sleep(time.Minute) // another connection
-		r.want("A2", "confirmed")
-		synctest.Wait()
-		if st := r.d.Status(); st.Foreign != 10 || r.log.count("another program") != 2 {
-			t.Errorf("%d unknown ids, %d warnings", st.Foreign, r.log.count("another program"))
+		if n := r.d.Status().Foreign; n != 6 {
+			t.Errorf("%d unknown ids", n)
 		}
 	})
 }

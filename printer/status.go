@@ -3,13 +3,14 @@ package printer
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
+	"ticketrail/queue/ticket"
 )
 
 // A printer's health is for people: in "ticketrail status", in the metrics and in the log. Two states also
@@ -42,44 +43,28 @@ type Status struct {
 	Since time.Time // start of this state
 	// Conditions is everything in its last report, including conditions that do not stop it.
 	Conditions escpos.Condition
-	Reported   []Reported // Conditions with times, in a fixed order
-	Heard      time.Time  // of the last report; zero: never
 
 	// Capability is the best result that a ticket can have: "confirmed", "processed" or "sent"; empty
-	// while it is not known. Probed is the time of the probe; zero if there was none.
+	// while it is not known.
 	Capability string
-	Probed     time.Time
 
 	// TooFast: the answer behind its last ticket came before the paper can have moved, and proved nothing.
 	TooFast bool
 	// Late: it answers only when it is sent something more.
 	Late bool
 
-	Advice    string // for a person; empty: nothing needs to be done
-	Err       string // why it cannot be reached
-	Foreign   int    // how many answers to another program came while we were connected
-	Connected bool
+	Advice  string // for a person; empty: nothing needs to be done
+	Err     string // why it cannot be reached
+	Foreign int    // how many answers to another program came while we were connected
 
 	hint string // for a person, in Unreachable
 }
 
-// Reported is one condition and since when it has been reported.
-type Reported struct {
-	Condition escpos.Condition
-	Since     time.Time
-}
-
-// NoConnection is the status of a printer to which none can be made.
-func NoConnection(err error) Status {
-	return advised(Status{State: Unreachable, Err: err.Error(), hint: transport.Hint(err)})
-}
-
-// NoPrinter is the status of a device that is no printer; why names the program that answers.
-func NoPrinter(why string) Status { return advised(Status{State: NotAPrinter, Err: why}) }
-
-func advised(s Status) Status {
-	s.Advice = new(health).advice(&s)
-	return s
+// Failed is the status of a printer to which no connection can be made, or of a device that is none.
+func Failed(state string, err error) Status {
+	var failed health
+	failed.set(state, err)
+	return failed.get()
 }
 
 // Fine reports whether nothing is known that stops the printing.
@@ -115,43 +100,53 @@ func (h *health) update(change func(*Status)) {
 	h.status.Advice = h.advice(&h.status)
 }
 
-// unreachable records that no connection can be made, or that one ended.
-func (h *health) unreachable(err error) {
-	h.update(func(s *Status) {
-		s.State, s.Err, s.hint, s.Connected = Unreachable, err.Error(), transport.Hint(err), false
-	})
-}
-
-// observe records the conditions that the printer reported. A condition keeps the time at which it
-// was first reported, however often it is reported again: "out of paper since 19:12".
+// observe records the conditions that the printer reported.
 func (h *health) observe(c escpos.Condition) {
-	now := time.Now()
 	h.update(func(s *Status) {
-		s.Heard = now
-
 		// Before the probe has ended it is not known whether it can print.
 		if is := state(c); is != Ready || s.Capability != "" {
 			s.State = is
 		}
 		s.Conditions = c
-
-		var reported []Reported
-		for _, one := range escpos.Conditions() {
-			if c.Has(one) {
-				reported = append(reported, Reported{one, now})
-				if at := slices.IndexFunc(s.Reported, func(r Reported) bool { return r.Condition == one }); at >= 0 {
-					reported[len(reported)-1] = s.Reported[at]
-				}
-			}
-		}
-
-		s.Reported = reported
 	})
 }
 
-// set records a state that the printer did not report itself. Its last report no longer applies.
-func (h *health) set(state string) {
-	h.update(func(s *Status) { s.State, s.Conditions, s.Reported, s.Err = state, 0, nil, "" })
+// set records a state that the printer did not report itself, and why; nil: that is not known. Its last report no
+// longer applies.
+func (h *health) set(state string, why error) {
+	h.update(func(s *Status) {
+		s.State, s.Conditions, s.Err, s.hint = state, 0, "", ""
+		if why != nil {
+			s.Err, s.hint = why.Error(), transport.Hint(why)
+		}
+	})
+}
+
+// notAnswering records a printer that accepts connections and no longer answers: it serves a till, or
+// hangs. Its tickets wait, or print at its backup.
+func (h *health) notAnswering() error {
+	now, status := Busy, h.get()
+	if status.State == Hung || status.State == Busy && time.Since(status.Since) >= session.HungAfter {
+		now = Hung
+	}
+	h.set(now, nil)
+	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open", h.name))
+}
+
+// notPrinter records that it is no printer. It stays one until it answers as a printer does.
+func (h *health) notPrinter(err error) error {
+	h.set(NotAPrinter, err)
+	return ticket.NotReady(fmt.Errorf("ask %s how it is: %w", h.name, err))
+}
+
+// notReady records a reported condition that stops the printing. The queue waits, and no attempt is spent. Nil: none
+// was reported.
+func (h *health) notReady(c escpos.Condition) error {
+	if !c.Any(escpos.Blocking) {
+		return nil
+	}
+	h.observe(c)
+	return ticket.NotReady(fmt.Errorf("%s is %s", h.name, h.trouble(c)))
 }
 
 // states has the words for each state, and which condition puts a printer into it: the most urgent first,
@@ -162,45 +157,27 @@ var states = []struct {
 	condition    escpos.Condition
 	text, advice string
 }{
-	{
-		Unrecoverable, escpos.Unrecoverable, "stopped by an error that only switching it off and on clears",
-		"switch the printer off, wait ten seconds, switch it on",
-	},
-	{
-		CutterError, escpos.CutterError, "stopped: its cutter is jammed",
+	{Unrecoverable, escpos.Unrecoverable, "stopped by an error that only switching it off and on clears",
+		"switch the printer off, wait ten seconds, switch it on"},
+	{CutterError, escpos.CutterError, "stopped: its cutter is jammed",
 		"open the cover, take out the paper at the cutter, close it; " +
-			"if that does not help, switch the printer off and on",
-	},
+			"if that does not help, switch the printer off and on"},
 	{CoverOpen, escpos.CoverOpen, "stopped: its cover is open", "close the cover"},
 	{PaperOut, escpos.PaperOut, "out of paper", "put in a new roll of paper and close the cover"},
-	{
-		MechanicalError, escpos.MechanicalError, "stopped by a mechanical error",
-		"open the cover, take out jammed paper, close it",
-	},
-	{
-		Overheated, escpos.Overheated, "stopped: its print head is too hot",
-		"let it cool down; it continues by itself",
-	},
+	{MechanicalError, escpos.MechanicalError, "stopped by a mechanical error",
+		"open the cover, take out jammed paper, close it"},
+	{Overheated, escpos.Overheated, "stopped: its print head is too hot", "let it cool down; it continues by itself"},
 	{Fault, escpos.Fault, "stopped by an error", "check which of its lamps blink; switch it off and on"},
-	{
-		Offline, escpos.Offline, "",
+	{Offline, escpos.Offline, "",
 		"check whether its cover is open, its paper is out or it is paused; press FEED; " +
-			"if it prints for other programs in this state, set confirm: none for it",
-	},
-	{
-		Busy, 0, "",
-		"check whether a till or another program keeps a connection to it; if not, switch it off and on",
-	},
-	{
-		Hung, 0, "hung: it does not process what it is sent",
+			"if it prints for other programs in this state, set confirm: none for it"},
+	{Busy, 0, "", "check whether a till or another program keeps a connection to it; if not, switch it off and on"},
+	{Hung, 0, "hung: it does not process what it is sent",
 		"switch it off, wait ten seconds, switch it on; nothing was sent to it meanwhile. If it is another " +
-			"printer than before, run: ticketrail printers probe STATION",
-	},
+			"printer than before, run: ticketrail printers probe STATION"},
 	{Unreachable, 0, "", "check its power, its cable and its address"},
-	{
-		NotAPrinter, 0, "not a printer: another program answers at its address",
-		"check its address and its port; most printers have port 9100",
-	},
+	{NotAPrinter, 0, "not a printer: another program answers at its address",
+		"check its address and its port; most printers have port 9100"},
 	{Clearing, 0, "clearing what another program left", ""},
 }
 

@@ -136,6 +136,21 @@ func TestNoTicketByteIsSentIfBeginFails(t *testing.T) {
 	}
 }
 
+func TestATicketThatCannotBeComposedFailsPermanentlyAndIsNotBegun(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.p.Confuse()
+		for range 2 {
+			o := r.want("A1", "permanent")
+			if o.began > 0 || !strings.HasPrefix(o.err.Error(), "compose ticket: ") {
+				t.Errorf("begun %d times: %v", o.began, o.err)
+			}
+		}
+		if n := r.v.ClientCount(); n != 1 || !r.d.Connected() {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
 func TestACancelledContextEndsEachStepAtOnce(t *testing.T) {
 	stop := errors.New("the daemon stops")
 	for _, tt := range []struct {

@@ -159,7 +159,8 @@ func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
 		r := newScriptedHarness(t, dropper(&drop))
 		for range 2 {
 			r.want("A1", "clean")
-			if r.wantState(printer.Unreachable).Connected {
+			r.wantState(printer.Unreachable)
+			if r.d.Connected() {
 				t.Error("the connection was not closed")
 			}
 		}

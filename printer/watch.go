@@ -68,7 +68,7 @@ func (d *Device) poll(ctx context.Context) {
 func (d *Device) tryPoll(cancel context.CancelFunc) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.waiting > 0 {
+	if d.waiting.Load() > 0 {
 		return false
 	}
 

@@ -123,7 +123,7 @@ func TestTheQuestionBehindATicketWithoutAFenceHasTimeOfItsOwn(t *testing.T) {
 			}
 		}}
 		r := newHarness(t, nil, s, func(_ *printer.DeviceOptions, o *printer.Options) {
-			o.Timeout, o.TimeoutPerKiB = 10*time.Second, time.Microsecond
+			o.Timeout, o.PerKiB = 10*time.Second, time.Microsecond
 		})
 		if o := r.printWith(t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
 			t.Errorf("%s, %v", o.kind(), o.err)

@@ -1,13 +1,11 @@
 package session
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"fmt"
-	"regexp"
+	"errors"
+	"io"
+	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"ticketrail/printer/escpos"
@@ -32,9 +30,9 @@ type fence struct {
 	got  Kind      // the best one so far
 	ids  [][4]byte // of GS ( H; only the answer to the first one is this fence's
 	lost bool      // another one was answered, and the first was not before it
-	nth  int       // count of GS r on this connection; 0: none was sent
-	at   time.Time // of got
+	nth  int       // count of the GS r on this connection whose answer is its own
 
+	at    time.Time        // of got
 	paper escpos.Condition // as reported in the answer to GS r
 }
 
@@ -55,21 +53,25 @@ func (f *fence) acceptID(id [4]byte) {
 // acceptStatus records the answer to the nth GS r of the connection, if it is the first for f, which may be nil: the
 // answer to a second one says nothing more about the lines ahead of the first.
 func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
-	if f != nil && f.got == NoFence && f.nth > 0 && f.nth <= nth {
+	if f != nil && f.got == NoFence && f.nth <= nth {
 		f.got, f.paper, f.at = ByStatus, paper, time.Now()
 	}
 }
 
-// Expect registers a fence with an id of its own. The one before is given up: its late answer proves nothing any
+// expect registers a fence with an id of its own. The one before is given up: its late answer proves nothing any
 // more.
-func (s *Session) Expect(want Kind) {
+func (s *Session) expect(want Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fence = &fence{want: want, ids: [][4]byte{s.ids.next()}}
+
+	s.fence = &fence{want: want, ids: [][4]byte{s.IDs.next()}, nth: s.statusAsked + 1}
+	if s.by == NoFence { // it is doubled: see question
+		s.fence.nth++
+	}
 }
 
-// AskAnother asks, once, with another id for a fence whose first one is not answered.
-func (s *Session) AskAnother(ctx context.Context) error {
+// askAnother asks, once, with another id for a fence whose first one is not answered.
+func (s *Session) askAnother(ctx context.Context) error {
 	s.mu.Lock()
 	asked := s.fence
 	if asked.want != ByID || len(asked.ids) > 1 {
@@ -77,35 +79,18 @@ func (s *Session) AskAnother(ctx context.Context) error {
 
 		return nil
 	}
-	id := s.ids.next()
+	id := s.IDs.next()
 	asked.ids = append(asked.ids, id)
 	s.mu.Unlock()
 
-	if err := s.Write(ctx, escpos.ProcessID(id), AnswerTimeout); !TimedOut(err) {
-		return err
-	}
-	return nil
+	return inTime(s.Write(ctx, escpos.ProcessID(id), AnswerTimeout))
 }
 
-// Answered is when the last fence was answered, and the condition of the paper in the answer to GS r.
-func (s *Session) Answered() (time.Time, escpos.Condition) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.fence.at, s.fence.paper
-}
-
-// Unexpected is how many status bytes came without a GS r.
-func (s *Session) Unexpected() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unexpected
-}
-
-// Question returns the bytes of the fence; withStatus adds GS r to GS ( H, ahead of it, so that a printer that takes
+// question returns the bytes of the fence; withStatus adds GS r to GS ( H, ahead of it, so that a printer that takes
 // GS ( H for text has answered the other one by then. The first GS r of a connection is doubled, because the
 // first answer may be to the question of an earlier connection or of another program, with lines to print
 // behind it.
-func (s *Session) Question(withStatus bool) (b []byte) {
+func (s *Session) question(withStatus bool) (b []byte) {
 	asked := s.fence
 	if asked.want == ByStatus || withStatus {
 		b = escpos.PaperStatus()
@@ -114,9 +99,6 @@ func (s *Session) Question(withStatus bool) (b []byte) {
 		}
 		s.mu.Lock()
 		s.statusAsked += len(b) / len(escpos.PaperStatus())
-		if asked.nth == 0 {
-			asked.nth = s.statusAsked
-		}
 		s.mu.Unlock()
 	}
 
@@ -126,10 +108,10 @@ func (s *Session) Question(withStatus bool) (b []byte) {
 	return b
 }
 
-// Answer waits for the answer to the fence and returns the fence that was answered, NoFence if none was. errLost:
+// answer waits for the answer to the fence and returns the fence that was answered, NoFence if none was. errLost:
 // none will be. An answer to GS r where GS ( H was wanted is believed when the other one is not there soon after: it
 // is answered when the data is printed, which may be later.
-func (s *Session) Answer(ctx context.Context, within time.Duration) (Kind, error) {
+func (s *Session) answer(ctx context.Context, within time.Duration) (Kind, error) {
 	asked := s.fence
 	err := s.waitNudging(ctx, within, asked.answered)
 
@@ -148,9 +130,9 @@ func (s *Session) Answer(ctx context.Context, within time.Duration) (Kind, error
 	return asked.got, nil
 }
 
-// Settle waits until no further answer to GS r comes, if one may: several were asked, or another
+// settle waits until no further answer to GS r comes, if one may: several were asked, or another
 // connection left one unanswered. It could be taken for the answer behind the ticket.
-func (s *Session) Settle(ctx context.Context, got Kind) error {
+func (s *Session) settle(ctx context.Context, got Kind) error {
 	was := s.by
 	s.by = got
 	s.mu.Lock()
@@ -160,28 +142,24 @@ func (s *Session) Settle(ctx context.Context, got Kind) error {
 		return nil
 	}
 
-	// An answer to DLE EOT says that the bytes on the way, NULs among them, have arrived.
-	if err := s.AskStatus(ctx, AnswerTimeout); err != nil {
-		return err
-	}
-
-	// Not for ever: a device that is no printer may never stop sending. Questions keep the connection open meanwhile.
-	over, seen := time.Now().Add(maxLateAnswers), -1
+	// Not for ever: a device that is no printer may never stop sending.
+	over, seen := time.Now().Add(maxLateAnswers), 0
 	more := func() bool {
 		was := seen
 		seen = s.statusAnswered + s.unexpected
 		return seen > was
 	}
 
-	for last := time.Now(); time.Since(last) < lateAnswerWindow && time.Now().Before(over); {
-		err := s.waitFor(ctx, min(StatusInterval, lateAnswerWindow-time.Since(last)), more)
-		switch {
-		case err == nil:
-			last = time.Now()
-		case TimedOut(err):
-			err = s.AskStatus(ctx, AnswerTimeout)
+	for quiet := 0; quiet < 2 && time.Now().Before(over); quiet++ {
+		// Its answer says that the bytes on the way, NULs among them, have arrived. It also keeps the connection open.
+		if err := s.AskStatus(ctx, AnswerTimeout); err != nil {
+			return err
 		}
-		if err != nil {
+
+		switch err := s.waitFor(ctx, lateAnswerWindow/2, more); {
+		case err == nil:
+			quiet = -1
+		case !TimedOut(err):
 			return err
 		}
 	}
@@ -192,20 +170,27 @@ func (s *Session) Settle(ctx context.Context, got Kind) error {
 	return nil
 }
 
-// Ask sends DLE EOT n and waits for its answer.
-func (s *Session) Ask(ctx context.Context, n byte, within time.Duration) error {
-	return s.ask(ctx, n, within, never)
+// Ask waits for the answer to DLE EOT 1, the first question on a connection.
+func (s *Session) Ask(ctx context.Context, within time.Duration) error {
+	if err := s.sendNULs(ctx, longestHeader); err != nil {
+		return err
+	}
+	return s.ask(ctx, 1, within, never)
+}
+
+// FirstStatus is AskStatus as the first question on a connection, which waits longer: only that one waits for another
+// client to finish.
+func (s *Session) FirstStatus(ctx context.Context) error {
+	if err := s.sendNULs(ctx, longestHeader); err != nil {
+		return err
+	}
+	return s.AskStatus(ctx, firstAnswer)
 }
 
 // AskStatus asks each DLE EOT n that the printer answers. within is for the first answer; the others come within
 // [AnswerTimeout].
 func (s *Session) AskStatus(ctx context.Context, within time.Duration) error {
 	return s.askStatus(ctx, within, never)
-}
-
-// AskStatusBehind is AskStatus until the fence is answered.
-func (s *Session) AskStatusBehind(ctx context.Context, within time.Duration) error {
-	return s.askStatus(ctx, within, s.fence.answered)
 }
 
 // ask sends DLE EOT n and waits for its answer, or until enough. An answer that is pending comes first.
@@ -240,7 +225,7 @@ func (s *Session) ask(ctx context.Context, n byte, within time.Duration, enough 
 // askStatus asks each DLE EOT n that the printer answers, or until enough. within is for the first answer; the
 // others come within [AnswerTimeout]. One answer is enough to know that it is there.
 func (s *Session) askStatus(ctx context.Context, within time.Duration, enough func() bool) error {
-	for i, n := range s.realTime {
+	for i, n := range s.RealTime {
 		err := s.ask(ctx, n, within, enough)
 		if i > 0 && TimedOut(err) {
 			return nil
@@ -253,101 +238,90 @@ func (s *Session) askStatus(ctx context.Context, within time.Duration, enough fu
 	return nil
 }
 
-// NextNULs is how many NULs precede the next question, after as many steps. proven: the printer has answered a fence
-// before. A device server puts received bytes in a buffer of its own, and a slow line behind it would be busy with
-// it for minutes. So the speed of the line is measured with the NULs of the step before, by the answer to DLE EOT
-// behind them.
-func (s *Session) NextNULs(step int, proven bool) int {
-	most := unproven
-	if proven && s.rate > 0 {
-		most = maxNULs
+// handle records replies and the end of the reading, and calls Foreign and Observe. The callbacks run
+// without s.mu, because they take a mutex of the device.
+func (s *Session) handle(replies []escpos.Reply, err error) {
+	s.mu.Lock()
+	for _, r := range replies {
+		s.handleOne(r)
 	}
 
-	if s.rate > 0 {
-		most = min(most, int(s.rate*nulTime.Seconds()))
+	if s.err = err; errors.Is(err, io.EOF) {
+		s.err = errClosed
 	}
-	return max(0, min(clearing[min(step, len(clearing)-1)], most-s.nuls))
+
+	now := s.conditions()
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.mu.Unlock()
+
+	for _, r := range replies {
+		switch {
+		case r.Kind == escpos.ProcessIDReply && !s.IDs.own(r.ID):
+			s.Foreign()
+		case r.Kind == escpos.AutoStatusReply:
+			s.Observe(now)
+		}
+	}
 }
 
-// Clear sends n NULs and notes how fast the line took them. A printer that does not answer in time gets no more.
-func (s *Session) Clear(ctx context.Context, n int) error {
-	if n == 0 {
-		return nil
-	}
+// handleOne records one reply; s.mu is held. XON and XOFF are flow control and no answers, as are unknown bytes.
+func (s *Session) handleOne(r escpos.Reply) {
+	switch r.Kind {
+	case escpos.RealTimeReply:
+		asked := s.pending
+		if asked == 0 {
+			return // asked by another client
+		}
+		s.pending = 0
+		s.reported[asked] = escpos.FromRealTime(asked, r.Byte)
 
-	start := time.Now()
-	if err := s.sendNULs(ctx, n); err != nil {
-		return err
+		// The older reports on the same conditions, from GS r and ASB, no longer count: the roll
+		// was changed since.
+		s.reported[0] &^= escpos.RealTimeConditions(asked)
+		s.asb &^= escpos.RealTimeConditions(asked)
+	case escpos.AutoStatusReply:
+		s.pushed++
+		s.asb, s.reported = escpos.FromASB(r.ASB), [5]escpos.Condition{}
+	case escpos.StatusReply:
+		if s.statusAnswered == s.statusAsked {
+			// Another program's GS r, or a printer that pushes status in another format.
+			s.unexpected++
+			return
+		}
+		s.statusAnswered++
+		s.reported[0] = escpos.FromPaper(r.Byte)
+		s.fence.acceptStatus(s.statusAnswered, s.reported[0])
+	case escpos.ProcessIDReply: // a late one too
+		s.fence.acceptID(r.ID)
+	// Some Chinese boards answer GS ( H with 37 33 when the paper is out (NZPRINTER SDK).
+	case escpos.NoPaperReply:
+		s.reported[0] |= escpos.PaperOut
+	case escpos.BlockReply:
+		if name := shown(string(r.Data)); r.Byte == '_' && name != "" {
+			s.model = append(s.model, name)
+		}
 	}
-
-	err := s.askStatus(ctx, 2*AnswerTimeout, never)
-	if len(s.realTime) == 0 { // its line cannot be measured
-		return nil
-	}
-
-	s.rate = float64(n) / max(time.Since(start), time.Millisecond).Seconds()
-	return err
 }
 
-// CompleteHeader sends as many NULs as the header of a command that broke off may lack, ahead of the first question.
-func (s *Session) CompleteHeader(ctx context.Context) error { return s.sendNULs(ctx, longestHeader) }
-
-// sendNULs sends n NULs. The rest that the printer does not take in time is sent ahead of the next question.
-func (s *Session) sendNULs(ctx context.Context, n int) error {
-	s.nuls += n
-	if err := s.Write(ctx, make([]byte, n), AnswerTimeout); !TimedOut(err) {
-		return err
+// conditions is everything that the printer reports now; s.mu is held.
+func (s *Session) conditions() escpos.Condition {
+	all := s.asb
+	for _, t := range s.reported {
+		all |= t
 	}
-	return nil
+	return all
 }
 
-// foreign names the program that answers with heard, if that is no printer.
-func (s *Session) foreign(heard []byte) string {
+// Condition is conditions for callers that do not hold s.mu.
+func (s *Session) Condition() escpos.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-
-	// More than the NULs ahead of a question: a status that says nothing is a NUL too.
-	if len(heard) > longestHeader && bytes.HasPrefix(s.first, heard[:min(len(heard), len(s.first))]) {
-		return "a program that returns what it is sent"
-	}
-	return Program(heard)
+	return s.conditions()
 }
 
-// text is more letters in a row than the answer to a GS ( H has, which is six.
-var text = regexp.MustCompile(`[ -~]{8}`)
-
-// Program names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and some
-// letters in a row.
-func Program(heard []byte) string {
-	var p escpos.Parser
-	unknown := func(r escpos.Reply) bool { return r.Kind == escpos.UnknownReply }
-	if !slices.ContainsFunc(p.Feed(heard), unknown) || !text.Match(heard) {
-		return ""
-	}
-
-	kind := "a program that sends text"
-	for prefix, name := range map[string]string{
-		"HTTP/": "a web server", "<": "a web server", "SSH-": "an SSH daemon", "# ": "a metrics exporter",
-	} {
-		if bytes.HasPrefix(heard, []byte(prefix)) {
-			kind = name
-		}
-	}
-
-	line, _, _ := strings.Cut(strings.TrimSpace(string(heard)), "\n")
-	return fmt.Sprintf("%s (%s)", kind, Shown(line))
-}
-
-// Shown is at most 60 characters of a foreign text, without control characters.
-func Shown(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < 0x20 || r > 0x7e {
-			return -1
-		}
-		return r
-	}, s)
-	return strings.TrimSpace(s[:min(len(s), 60)])
-}
+// Blocked reports whether the printer reported a condition that stops the printing.
+func (s *Session) Blocked() bool { return s.Condition().Any(escpos.Blocking) }
 
 // IDs issues the ids of a Device. The first two letters are random and belong to it: they tell its own late answers
 // from another program's. The other two count; an answer that is 1,024 ids late does not happen. Only one session at
@@ -363,12 +337,8 @@ const idLetters = "ABCDEFGHIJKLMNOabcdefghijklmno@`"
 
 // NewIDs returns IDs with a new mark.
 func NewIDs() *IDs {
-	ids := &IDs{}
-	_, _ = rand.Read(ids.mark[:]) // never fails
-	for i, b := range ids.mark {
-		ids.mark[i] = idLetters[int(b)%len(idLetters)]
-	}
-	return ids
+	letter := func() byte { return idLetters[rand.N(len(idLetters))] }
+	return &IDs{mark: [2]byte{letter(), letter()}}
 }
 
 func (ids *IDs) next() [4]byte {

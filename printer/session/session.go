@@ -27,28 +27,25 @@ import (
 // A Session is one connection to a printer that may answer. A goroutine reads for as long as the
 // connection is open. Only the holder of the device's lock writes, one question at a time.
 type Session struct {
-	conn transport.Conn
-	// onForeignID receives ids of GS ( H that no fence waits for, onASB the conditions of a pushed status. The
-	// reading goroutine calls both.
-	onForeignID func([4]byte)
-	onASB       func(escpos.Condition)
-	ids         *IDs
-	readerDone  chan struct{} // closed when the reading goroutine has ended
+	Options
+	conn       transport.Conn
+	readerDone chan struct{} // closed when the reading goroutine has ended
 
-	realTime []byte  // the n of each DLE EOT n that is answered
-	by       Kind    // the proof of a ticket on this connection; set by Settle
-	unsent   []byte  // the rest that could not be written in time
-	wrote    int     // bytes handed over on this connection
-	nuls     int     // of them, those that complete a broken command
-	rate     float64 // bytes a second that the line takes, as measured; 0: not yet
-	late     bool    // its answers come with the next bytes
+	by     Kind    // the proof of a ticket on this connection; set by settle
+	unsent []byte  // the rest that could not be written in time
+	wrote  int     // bytes handed over on this connection
+	nuls   int     // of them, those that complete a broken command
+	rate   float64 // bytes a second that the line takes, as measured; 0: not yet
+	late   bool    // its answers come with the next bytes
 
 	mu         sync.Mutex    // guards the fields below
-	first      []byte        // the first bytes written, at most HeardLimit
+	first      []byte        // the first bytes written, at most heardLimit
+	program    string        // what answers, if it is no printer
 	changed    chan struct{} // closed and replaced after each read
 	err        error         // why the reading ended
 	pushed     int           // ASB replies
 	unexpected int           // replies to GS r that was not asked
+	model      []string      // in answer to GS I
 
 	pending byte // the n of the DLE EOT that is not answered yet; 0: none
 	askedAt time.Time
@@ -61,34 +58,45 @@ type Session struct {
 	fence                       *fence
 }
 
+// Options say what is known of the printer, and who is told of it.
+type Options struct {
+	Mute     bool   // nothing is read
+	RealTime []byte // the n of each DLE EOT n that is answered, as far as is known
+	IDs      *IDs
+
+	// Foreign is called for each answer to another program, Observe with the conditions that the printer pushes, or
+	// reports while an answer is awaited. The reading goroutine calls both.
+	Foreign func()
+	Observe func(escpos.Condition)
+
+	// WaitForPerson is how long a ticket waits for a person, since the first report that one is needed. Trouble is a
+	// condition in words.
+	WaitForPerson time.Duration
+	Trouble       func(escpos.Condition) string
+}
+
 var (
 	ErrNoAnswer = fmt.Errorf("no answer: %w", os.ErrDeadlineExceeded)
 	// ErrNotPrinter: its bytes are no answer of a printer. None of it counts, and it gets no ticket.
 	ErrNotPrinter = errors.New("no printer is at its address")
 	// ErrHeardNothing: our side of the connection was ended to provoke a text, and none came.
 	ErrHeardNothing = errors.New("it answers nothing")
+	// ErrFellSilent: it answered before, and neither its status nor the question behind the ticket now.
+	ErrFellSilent = errors.New("it stopped answering")
 	// errLost: a question behind the one that is waited for was answered, and that one was not.
 	errLost   = errors.New("it lost what was in its buffer: it answers again, but not the question behind the ticket")
 	errClosed = fmt.Errorf("the printer ended the connection: %w", io.EOF)
 )
 
-// New reads from conn until it is closed, or not at all if mute. realTime lists the n of each DLE EOT n that is
-// answered, as far as is known. onForeign receives ids of GS ( H that are not of ids, onASB the conditions of a
-// pushed status.
-func New(
-	conn transport.Conn, mute bool, realTime []byte, ids *IDs, onForeign func([4]byte), onASB func(escpos.Condition),
-) *Session {
-	session := &Session{
-		conn: conn, realTime: realTime, ids: ids, onForeignID: onForeign, onASB: onASB,
-		readerDone: make(chan struct{}), changed: make(chan struct{}),
-	}
+// New reads from conn until it is closed.
+func New(conn transport.Conn, o Options) *Session {
+	session := &Session{Options: o, conn: conn, readerDone: make(chan struct{}), changed: make(chan struct{})}
 
-	if mute {
+	if o.Mute {
 		close(session.readerDone)
-		return session
+	} else {
+		go session.readLoop()
 	}
-
-	go session.readLoop()
 	return session
 }
 
@@ -102,13 +110,13 @@ func (s *Session) readLoop() {
 	// Guide).
 	buf := make([]byte, 512)
 
-	var heard []byte // at first, at most HeardLimit
+	var heard []byte // at first, at most heardLimit
 	for {
 		read, err := s.conn.Read(buf)
-		if len(heard) < HeardLimit {
-			heard = append(heard, buf[:min(read, HeardLimit-len(heard))]...)
-			if what := s.foreign(heard); what != "" {
-				s.handle(nil, fmt.Errorf("%w: %s", ErrNotPrinter, what))
+		if len(heard) < heardLimit {
+			heard = append(heard, buf[:min(read, heardLimit-len(heard))]...)
+			if err := s.foreign(heard); err != nil {
+				s.handle(nil, err)
 				return
 			}
 		}
@@ -129,87 +137,6 @@ const (
 	maxReadBurst = 8 << 10
 	perRead      = 32 // bytes; a read of one byte costs as much as one of 32
 )
-
-// handle records replies and the end of the reading, and calls onForeignID and onASB. The callbacks run
-// without s.mu, because they take the device's mu and log.
-func (s *Session) handle(replies []escpos.Reply, err error) {
-	s.mu.Lock()
-	for _, r := range replies {
-		s.handleOne(r)
-	}
-
-	if s.err = err; errors.Is(err, io.EOF) {
-		s.err = errClosed
-	}
-
-	now := s.conditions()
-	close(s.changed)
-	s.changed = make(chan struct{})
-	s.mu.Unlock()
-
-	for _, r := range replies {
-		switch {
-		case r.Kind == escpos.ProcessIDReply && !s.ids.own(r.ID):
-			s.onForeignID(r.ID)
-		case r.Kind == escpos.AutoStatusReply:
-			s.onASB(now)
-		}
-	}
-}
-
-// handleOne records one reply; s.mu is held. XON and XOFF are flow control and no answers, as are unknown bytes.
-func (s *Session) handleOne(r escpos.Reply) {
-	switch r.Kind {
-	case escpos.RealTimeReply:
-		asked := s.pending
-		if asked == 0 {
-			return // asked by another client
-		}
-		s.pending = 0
-		s.reported[asked] = escpos.FromRealTime(asked, r.Byte)
-
-		// The older reports on the same conditions, from GS r and ASB, no longer count: the roll
-		// was changed since.
-		s.reported[0] &^= escpos.RealTimeConditions(asked)
-		s.asb &^= escpos.RealTimeConditions(asked)
-	case escpos.AutoStatusReply:
-		s.pushed++
-		s.asb, s.reported = escpos.FromASB(r.ASB), [5]escpos.Condition{}
-	case escpos.StatusReply:
-		if s.statusAnswered == s.statusAsked {
-			// Another program's GS r, or a printer that pushes status in another format.
-			s.unexpected++
-			return
-		}
-		s.statusAnswered++
-		s.reported[0] = escpos.FromPaper(r.Byte)
-		s.fence.acceptStatus(s.statusAnswered, s.reported[0])
-	case escpos.ProcessIDReply: // a late one too
-		s.fence.acceptID(r.ID)
-	// Some Chinese boards answer GS ( H with 37 33 when the paper is out (NZPRINTER SDK).
-	case escpos.NoPaperReply:
-		s.reported[0] |= escpos.PaperOut
-	}
-}
-
-// conditions is everything that the printer reports now; s.mu is held.
-func (s *Session) conditions() escpos.Condition {
-	all := s.asb
-	for _, t := range s.reported {
-		all |= t
-	}
-	return all
-}
-
-// Condition is conditions for callers that do not hold s.mu.
-func (s *Session) Condition() escpos.Condition {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.conditions()
-}
-
-// Blocked reports whether the printer reported a condition that stops the printing.
-func (s *Session) Blocked() bool { return s.Condition().Any(escpos.Blocking) }
 
 // waitFor waits until ok, which it calls with s.mu held. It returns ErrNoAnswer after within, the
 // reason when the connection ends, the cause when ctx ends. After the time is over the condition is
@@ -285,7 +212,7 @@ func (s *Session) Write(ctx context.Context, b []byte, within time.Duration) err
 
 	b = slices.Concat(s.unsent, b)
 	s.mu.Lock()
-	s.first = append(s.first, b[:min(len(b), HeardLimit-len(s.first))]...) // before the echo can come
+	s.first = append(s.first, b[:min(len(b), heardLimit-len(s.first))]...) // before the echo can come
 	s.mu.Unlock()
 
 	written := 0
@@ -301,7 +228,7 @@ func (s *Session) Write(ctx context.Context, b []byte, within time.Duration) err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !TimedOut(err): // the other side may have said who it is before it ended the connection
-		if read := s.waitFor(ctx, DroppedWithin, never); errors.Is(read, ErrNotPrinter) {
+		if read := s.waitFor(ctx, droppedWithin, never); errors.Is(read, ErrNotPrinter) {
 			return read
 		}
 	}
@@ -311,11 +238,16 @@ func (s *Session) Write(ctx context.Context, b []byte, within time.Duration) err
 // TimedOut reports whether err says that the time was over, for a write or for an answer.
 func TimedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
+// inTime is err, or nil if only the time was over: the rest that could not be written goes ahead of the next question.
+func inTime(err error) error {
+	if TimedOut(err) {
+		return nil
+	}
+	return err
+}
+
 // never is for callers of askStatus and waitFor that stop for no other reason.
 func never() bool { return false }
-
-// RealTime lists the n of each DLE EOT n that is answered.
-func (s *Session) RealTime() []byte { return s.realTime }
 
 // By is the kind of proof of a ticket on this connection; NoFence until it was asked for.
 func (s *Session) By() Kind { return s.by }
@@ -325,10 +257,6 @@ func (s *Session) Late() bool { return s.late }
 
 // Conn is the connection, for its kind.
 func (s *Session) Conn() transport.Conn { return s.conn }
-
-// Wrote is how many bytes were handed over, and Unsent how many more wait for the next write.
-func (s *Session) Wrote() int  { return s.wrote }
-func (s *Session) Unsent() int { return len(s.unsent) }
 
 // NULs is how many of the bytes complete a broken command.
 func (s *Session) NULs() int { return s.nuls }
@@ -344,9 +272,6 @@ func (s *Session) NothingPending() bool {
 	return s.pending == 0 && s.statusAsked == s.statusAnswered && len(s.unsent) == 0
 }
 
-// Alive reports whether the connection is open, as far as can be told without a question.
-func (s *Session) Alive() bool { return s.Err() == nil }
-
 // Err is why the connection is not open any more, as far as can be told without a question.
 func (s *Session) Err() error {
 	s.mu.Lock()
@@ -354,13 +279,13 @@ func (s *Session) Err() error {
 	s.mu.Unlock()
 
 	if err == nil {
-		err = s.PeerClosed()
+		err = s.peerClosed()
 	}
 	return err
 }
 
-// PeerClosed is the error if the other side has closed; nil if that cannot be told without waiting. TCP can.
-func (s *Session) PeerClosed() error {
+// peerClosed is the error if the other side has closed; nil if that cannot be told without waiting. TCP can.
+func (s *Session) peerClosed() error {
 	if closer, ok := s.conn.(interface{ PeerClosed() error }); ok {
 		return closer.PeerClosed()
 	}
@@ -368,16 +293,20 @@ func (s *Session) PeerClosed() error {
 }
 
 // Stays waits whether the connection ends soon, if its kind can tell. Files, USB and serial devices report a lost
-// device with the next write instead.
-func (s *Session) Stays(ctx context.Context) error {
-	if _, ok := s.conn.(interface{ PeerClosed() error }); !ok {
-		return nil
+// device with the next write instead. A printer that was silent may be asked meanwhile: it may have been starting, or
+// inside another program's command.
+func (s *Session) Stays(ctx context.Context, ask bool) (answers bool, err error) {
+	if ask {
+		err = s.Ask(ctx, droppedWithin)
+		answers = err == nil
+	} else if _, ok := s.conn.(interface{ PeerClosed() error }); ok {
+		err = s.waitFor(ctx, droppedWithin, never)
 	}
 
-	if err := s.waitFor(ctx, DroppedWithin, never); !TimedOut(err) {
-		return err
+	if inTime(err) != nil {
+		return false, err
 	}
-	return s.PeerClosed() // the reader may see the connection end, for example with a reset, before this can
+	return answers, s.peerClosed() // the reader may see the connection end, for example with a reset, before this can
 }
 
 // Finish closes the connection in an orderly way. The reading ends first, because [transport.Conn].Finish reads

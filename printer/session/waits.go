@@ -4,10 +4,10 @@ import "time"
 
 // The times that a conversation with a printer waits.
 const (
-	// FirstAnswer is for the first answer on a connection. The printer may have accepted us while it serves another
+	// firstAnswer is for the first answer on a connection. The printer may have accepted us while it serves another
 	// client, and answers when that one is done. AnswerTimeout is for each further answer; on a network they take
 	// milliseconds.
-	FirstAnswer   = 5 * time.Second
+	firstAnswer   = 5 * time.Second
 	AnswerTimeout = 2 * time.Second
 	// probeFirst is for each answer to DLE EOT on the first try: on a network milliseconds, behind a wireless bridge
 	// some tens. probeSlow is for a printer that has answered something.
@@ -22,11 +22,11 @@ const (
 	nudgeLate     = 20 * time.Millisecond
 	broughtWithin = 100 * time.Millisecond
 
-	// HelloInterval is the time between two hellos: an order of magnitude above a round trip by radio.
-	HelloInterval = time.Second
-	// StatusInterval is how often the status is asked while a fence is unanswered. An open cover is known at once,
+	// helloInterval is the time between two hellos: an order of magnitude above a round trip by radio.
+	helloInterval = time.Second
+	// statusInterval is how often the status is asked while a fence is unanswered. An open cover is known at once,
 	// and a print server, which closes idle connections, leaves this one open.
-	StatusInterval = 200 * time.Millisecond
+	statusInterval = 200 * time.Millisecond
 	// idAfterStatus is how much later than GS r the printer may answer GS ( H: its print buffer may hold a few lines
 	// that GS r does not wait for, before a ticket the lines of a till.
 	idAfterStatus = 5 * time.Second
@@ -37,12 +37,12 @@ const (
 	// nulTime is how long the line may be busy with the NULs of a connection.
 	nulTime = 2 * time.Second
 
-	// DroppedWithin is how soon a printer that accepts and drops its clients, because it is starting or a till uses
+	// droppedWithin is how soon a printer that accepts and drops its clients, because it is starting or a till uses
 	// it, does drop them; 8 to 40 ms were seen. Ticket bytes that it has taken by then would leave the ticket in
 	// doubt, so a printer that answers nothing gets them only after this.
-	DroppedWithin = 100 * time.Millisecond
-	// ProvokeTimeout is for the first byte of a device that may be no printer.
-	ProvokeTimeout = time.Second
+	droppedWithin = 100 * time.Millisecond
+	// provokeTimeout is for the first byte of a device that may be no printer.
+	provokeTimeout = time.Second
 
 	// HelloTimeout is how long a printer that reports no trouble may leave the hello unanswered. It may
 	// still print a till's lines. Nothing of the ticket was sent by then, so the ticket is tried again. It is
@@ -62,16 +62,16 @@ const (
 	FinishTimeout = 2 * time.Second
 	// CutTimeout is how long the sending of a cut may take once everything before it is printed.
 	CutTimeout = 5 * time.Second
-	// WriteCheckInterval is how often a blocked write checks whether the printer has reported a reason.
+	// writeCheckInterval is how often a blocked write checks whether the printer has reported a reason.
 	// A printer with its cover open takes no bytes: its report decides between
 	// waiting for the person and giving up.
-	WriteCheckInterval = time.Second
-	// IdentifyQuiet is after how long the answer of an unknown device is complete.
-	IdentifyQuiet = 100 * time.Millisecond
+	writeCheckInterval = time.Second
+	// identifyQuiet is after how long the answer of an unknown device is complete.
+	identifyQuiet = 100 * time.Millisecond
 )
 
-// HeardLimit is how many bytes are read to tell whether it is a printer.
-const HeardLimit = 256
+// heardLimit is how many bytes are read to tell whether it is a printer.
+const heardLimit = 256
 
 const (
 	// longestHeader is longer, in bytes, than the part of any command that says how much data follows. As many NULs
@@ -87,6 +87,3 @@ const (
 // program left unfinished: a few lines, a band of an image, a logo, the largest image that printers
 // take. A printer that waits for nothing ignores them.
 var clearing = [...]int{64, 4 << 10, 96 << 10, 512 << 10}
-
-// ClearingSteps is how often the question is asked again behind them.
-const ClearingSteps = len(clearing)

@@ -150,7 +150,7 @@ func ask(ctx context.Context, at netip.AddrPort) (one FoundPrinter, ok bool) {
 
 	ctx, cancel := context.WithTimeout(ctx, transport.AskTimeout+discoverAnswer)
 	defer cancel()
-	id, err := printer.IdentifyModel(ctx, quick{dialer})
+	id, err := printer.Identify(ctx, quick{dialer}, true, true)
 	if err != nil {
 		return one, false
 	}

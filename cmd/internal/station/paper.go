@@ -229,8 +229,10 @@ func deviceState(s printer.Status) finding.Device {
 		Advice: s.Advice, Error: s.Err, Foreign: s.Foreign,
 	}
 
-	for _, r := range s.Reported {
-		state.Conditions = append(state.Conditions, r.Condition.Name())
+	for _, c := range escpos.Conditions() {
+		if s.Conditions.Has(c) {
+			state.Conditions = append(state.Conditions, c.Name())
+		}
 	}
 	return state
 }

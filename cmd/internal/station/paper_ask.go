@@ -2,6 +2,7 @@ package station
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -75,7 +76,7 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		d, _, err = openOnce(c)
 	}
 	if err != nil {
-		a.status = printer.NoConnection(err)
+		a.status = printer.Failed(printer.Unreachable, err)
 		return
 	}
 
@@ -94,10 +95,10 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		id, err := identify(ctx, d, asked)
 		switch {
 		case err != nil:
-			a.status = printer.NoConnection(err)
+			a.status = printer.Failed(printer.Unreachable, err)
 			return
 		case id.Program != "":
-			a.status = printer.NoPrinter(id.Program + " answers there")
+			a.status = printer.Failed(printer.NotAPrinter, errors.New(id.Program+" answers there"))
 			return
 		case !asked:
 			a.status.State = printer.Unknown
@@ -139,7 +140,7 @@ func (a *printerAnswer) details() string {
 func identify(ctx context.Context, d transport.Dialer, ask bool) (printer.Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	return printer.Identify(ctx, d, ask)
+	return printer.Identify(ctx, d, ask, false)
 }
 
 // PrintTest prints a test ticket at once, past the queue: for a box whose daemon does not run yet.

@@ -1,0 +1,104 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"ticketrail/printer/escpos"
+)
+
+// The hello is the question before a ticket that is answered in order. Another program, an earlier process or a broken
+// connection may have left the printer inside a command. It then takes the next bytes for the rest of that command: the
+// head of a ticket becomes dots, the tail prints, and the fence behind the tail is answered. DLE EOT does not show
+// this, because a printer answers it at once, wherever it is.
+
+// Hello asks until one question is answered, and returns which; NoFence if none was within limit. by is the wanted
+// fence; NoFence wants the best there is. proven: the printer has answered a fence before. GS ( H comes with a GS r
+// from the second time on: a printer that answers only that one has come to the question, and has no such fence any
+// more. waits is called while there is no answer; its error ends the hello.
+//
+// After an answer the interpreter is at the beginning of a command, nothing of an earlier connection is left to print,
+// and no answer is outstanding. By is then the fence that proves the ticket.
+func (s *Session) Hello(
+	ctx context.Context, by Kind, proven bool, limit time.Duration, waits func() error,
+) (Kind, error) {
+	start := time.Now()
+	s.expect(cmp.Or(by, ByID))
+
+	for step, nuls := 0, 0; ; step++ {
+		if step <= len(clearing) {
+			if err := s.clear(ctx, nuls); err != nil {
+				return NoFence, err
+			}
+			// The rest that cannot be sent in time is sent ahead of the next question.
+			ask := append(escpos.SelectPrinter(), s.question(by == NoFence || step > 0)...)
+			if err := inTime(s.Write(ctx, ask, AnswerTimeout)); err != nil {
+				return NoFence, err
+			}
+		}
+
+		got, err := s.answer(ctx, helloInterval)
+		if err != nil {
+			return NoFence, err
+		}
+		if got != NoFence {
+			return got, s.settle(ctx, got)
+		}
+
+		// No answer: it waits for a person, serves another client, or is inside a command.
+		if err := s.AskStatus(ctx, AnswerTimeout); err != nil {
+			return NoFence, err
+		}
+		if err := waits(); err != nil {
+			return NoFence, err
+		}
+
+		if time.Since(start) >= limit {
+			return NoFence, nil
+		}
+		nuls = s.nextNULs(step, proven)
+	}
+}
+
+// nextNULs is how many NULs precede the next question, after as many steps. proven: the printer has answered a fence
+// before. A device server puts received bytes in a buffer of its own, and a slow line behind it would be busy with
+// it for minutes. So the speed of the line is measured with the NULs of the step before, by the answer to DLE EOT
+// behind them.
+func (s *Session) nextNULs(step int, proven bool) int {
+	most := unproven
+	if proven && s.rate > 0 {
+		most = maxNULs
+	}
+
+	if s.rate > 0 {
+		most = min(most, int(s.rate*nulTime.Seconds()))
+	}
+	return max(0, min(clearing[min(step, len(clearing)-1)], most-s.nuls))
+}
+
+// clear sends n NULs and notes how fast the line took them. A printer that does not answer in time gets no more.
+func (s *Session) clear(ctx context.Context, n int) error {
+	if n == 0 {
+		return nil
+	}
+
+	start := time.Now()
+	if err := s.sendNULs(ctx, n); err != nil {
+		return err
+	}
+
+	err := s.askStatus(ctx, 2*AnswerTimeout, never)
+	if len(s.RealTime) == 0 { // its line cannot be measured
+		return nil
+	}
+
+	s.rate = float64(n) / max(time.Since(start), time.Millisecond).Seconds()
+	return err
+}
+
+// sendNULs sends n NULs. The rest that the printer does not take in time is sent ahead of the next question.
+func (s *Session) sendNULs(ctx context.Context, n int) error {
+	s.nuls += n
+	return inTime(s.Write(ctx, make([]byte, n), AnswerTimeout))
+}

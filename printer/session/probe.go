@@ -1,0 +1,183 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"ticketrail/printer/escpos"
+)
+
+// The questions at first contact, to find out which ones the printer answers and whether it is one: port 9100 is not
+// only the port of printers, and people mistype addresses.
+
+// ProbeRealTime asks each DLE EOT n and notes which are answered. An answer does not contain its n. So if only some
+// came, others may have come late and were taken for the wrong ones: each is asked once more, with more time; if none
+// came, when the first one does within patience.
+func (s *Session) ProbeRealTime(ctx context.Context, patience time.Duration) error {
+	if err := s.sendNULs(ctx, longestHeader); err != nil {
+		return err
+	}
+
+	for _, within := range []time.Duration{probeFirst, probeSlow} {
+		s.mu.Lock()
+		s.reported = [5]escpos.Condition{}
+		s.mu.Unlock()
+		s.RealTime = nil
+
+		for n := byte(1); n <= 4; n++ {
+			switch err := s.ask(ctx, n, within, never); {
+			case err == nil:
+				s.RealTime = append(s.RealTime, n)
+			case !TimedOut(err):
+				return err
+			}
+			s.mu.Lock()
+			s.pending = 0
+			s.mu.Unlock()
+		}
+
+		switch len(s.RealTime) {
+		case 4:
+			return nil
+		case 0:
+			if patience == 0 {
+				return nil
+			}
+			// Any of the answers will do. It also sends the rest that could not be sent so far.
+			if err := s.ask(ctx, 1, patience, never); err != nil {
+				return inTime(err)
+			}
+		}
+
+		if err := s.waitNudging(ctx, 2*lateAnswerWindow, never); !TimedOut(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// ProbeASB switches the automatic status (GS a) on and reports whether it comes in the right
+// format. If it does not, it is switched off again: its bytes would be taken for answers to GS r.
+// With it a ticket learns of the open cover at once; without it, with the next DLE EOT.
+func (s *Session) ProbeASB(ctx context.Context) (bool, error) {
+	err := s.Write(ctx, escpos.AutoStatus(true), probeSlow)
+	if err == nil {
+		err = s.waitFor(ctx, probeSlow, func() bool { return s.pushed > 0 })
+	}
+	s.mu.Lock()
+	asb := s.pushed > 0 && s.unexpected == 0
+	s.mu.Unlock()
+
+	if !asb && (err == nil || TimedOut(err)) {
+		err = s.Write(ctx, escpos.AutoStatus(false), probeSlow)
+	}
+	return asb, inTime(err)
+}
+
+// Provoke ends our side of a connection on which nothing was heard. Many a server complains of an incomplete request
+// only then.
+func (s *Session) Provoke(ctx context.Context) error {
+	half, ok := s.conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return nil
+	}
+
+	if err := s.waitFor(ctx, provokeTimeout, never); errors.Is(err, ErrNotPrinter) || ctx.Err() != nil {
+		return err
+	}
+	return ErrHeardNothing
+}
+
+// IsPrinter reports whether a printer answers. It sends nothing that one prints: DLE EOT if ask is set, and without an
+// answer it ends its side of the connection, after which a web server complains about the incomplete request.
+func (s *Session) IsPrinter(ctx context.Context, ask bool) bool {
+	if ask && s.Ask(ctx, provokeTimeout) == nil {
+		// Most letters look like an answer, and a text may come in pieces.
+		return TimedOut(s.waitFor(ctx, identifyQuiet, never))
+	}
+	_ = s.Provoke(ctx)
+	return false
+}
+
+// Model asks for maker and model, GS I 66 and 67, which are answered in order and not while the printer is offline.
+// ESC @ discards the question if a printer that does not know it has taken it for text.
+func (s *Session) Model(ctx context.Context) string {
+	for i, n := range []byte{66, 67} {
+		if s.Write(ctx, escpos.AskIdentity(n), provokeTimeout) != nil {
+			break
+		}
+		_ = s.waitFor(ctx, provokeTimeout, func() bool { return len(s.model) > i })
+	}
+	_ = s.Write(ctx, escpos.Reset(), provokeTimeout)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.model, " ")
+}
+
+// Program names what answers, "" if it is a printer or nothing is known.
+func (s *Session) Program() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.program
+}
+
+// foreign is the error if heard comes from a program that is no printer.
+func (s *Session) foreign(heard []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	// More than the NULs ahead of a question: a status that says nothing is a NUL too.
+	if len(heard) > longestHeader && bytes.HasPrefix(s.first, heard) {
+		s.program = "a program that returns what it is sent"
+	} else {
+		s.program = Program(heard)
+	}
+
+	if s.program == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrNotPrinter, s.program)
+}
+
+// text is more letters in a row than the answer to a GS ( H has, which is six.
+var text = regexp.MustCompile(`[ -~]{8}`)
+
+// Program names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and some
+// letters in a row.
+func Program(heard []byte) string {
+	var p escpos.Parser
+	unknown := func(r escpos.Reply) bool { return r.Kind == escpos.UnknownReply }
+	if !slices.ContainsFunc(p.Feed(heard), unknown) || !text.Match(heard) {
+		return ""
+	}
+
+	kind := "a program that sends text"
+	for prefix, name := range map[string]string{
+		"HTTP/": "a web server", "<": "a web server", "SSH-": "an SSH daemon", "# ": "a metrics exporter",
+	} {
+		if bytes.HasPrefix(heard, []byte(prefix)) {
+			kind = name
+		}
+	}
+
+	line, _, _ := strings.Cut(strings.TrimSpace(string(heard)), "\n")
+	return fmt.Sprintf("%s (%s)", kind, shown(line))
+}
+
+// shown is at most 60 characters of a foreign text, without control characters.
+func shown(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < 0x20 || r > 0x7e {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.TrimSpace(s[:min(len(s), 60)])
+}
