@@ -19,15 +19,9 @@ import (
 // address or profile in the configuration. Silence never does: a printer that hangs is silent too, and what is sent to
 // it as to one that cannot answer is lost when it is switched off and on.
 
-// proofOf returns the proof of an answer of this kind.
-func proofOf(k session.Kind) ticket.Proof {
-	switch k {
-	case session.ByID:
-		return ticket.Confirmed
-	case session.ByStatus:
-		return ticket.Processed
-	}
-	return ticket.Sent
+// proofOf is the proof of an answer of this kind.
+var proofOf = map[session.Kind]ticket.Proof{
+	session.ByID: ticket.Confirmed, session.ByStatus: ticket.Processed, session.NoFence: ticket.Sent,
 }
 
 // A capability has the questions that the printer was found to answer. It is probed, never derived from the model name
@@ -117,13 +111,10 @@ func (k *knowledge) load() {
 		return
 	}
 
-	if !found || a.Profile != "" && a.Profile != k.o.Profile ||
-		cmp.Or(a.Confirm, profile.Auto) != k.o.Confirm {
-		return
+	if found && cmp.Or(a.Profile, k.o.Profile) == k.o.Profile && cmp.Or(a.Confirm, profile.Auto) == k.o.Confirm {
+		a.known = true
+		k.set(a)
 	}
-
-	a.known = true
-	k.set(a)
 }
 
 // set makes a the current capability.
@@ -132,7 +123,7 @@ func (k *knowledge) set(a capability) {
 	k.health.update(func(s *Status) {
 		s.Capability = ""
 		if a.known {
-			s.Capability = string(proofOf(a.Fence))
+			s.Capability = string(proofOf[a.Fence])
 		}
 	})
 }
@@ -154,7 +145,7 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 
 	if was.Fence != a.Fence || was.Probed.IsZero() {
 		k.o.Logger.Info("printer capability detected", "printer", k.o.Name,
-			"capability", string(proofOf(a.Fence)), "answers", len(a.RealTime))
+			"capability", string(proofOf[a.Fence]), "answers", len(a.RealTime))
 	}
 
 	if k.o.KV == nil || !a.valid() {

@@ -21,8 +21,8 @@ import (
 // doubt. If all of it was taken and the fence was answered, it is printed, whatever happens to the cut and to the
 // connection afterwards.
 
-// Print prints one ticket and returns its proof. begin is called once, when the
-// printer is connected and ready and before the first ticket byte; if it fails, nothing is sent.
+// Print prints one ticket and returns its proof. begin is called once, when the printer is connected and ready and
+// before the first ticket byte; if it fails, nothing is sent.
 //
 // The proof is [ticket.Confirmed] if the printer returned the id that was sent behind this ticket;
 // [ticket.Processed] if it answered a status request that was queued behind it, and had paper;
@@ -57,9 +57,8 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		return "", ticket.Permanent(err)
 	}
 
-	// From here the ticket is in doubt. A crash before begin has committed: nothing was sent, the next
-	// attempt prints no banner. A crash after it: something may have been sent, so the next attempt
-	// prints POSSIBLE DUPLICATE.
+	// From here the ticket is in doubt. A crash before begin has committed: nothing was sent, the next attempt prints
+	// no banner. A crash after it: something may have been sent, so the next attempt prints POSSIBLE DUPLICATE.
 	if err := begin(ctx); err != nil {
 		p.d.release(connected, unused)
 		return "", fmt.Errorf("begin: %w", err)
@@ -178,9 +177,8 @@ func (d *Device) hello(ctx context.Context, s *session.Session) error {
 	return nil
 }
 
-// send sends the ticket and waits for its result. A failure leaves the ticket in doubt, unless it
-// happens before the first ticket byte was taken: a printer that accepts and drops its clients, because
-// a till uses it or it is still starting, has printed nothing.
+// send sends the ticket and waits for its result. A failure leaves the ticket in doubt, unless it happens before the
+// first ticket byte was taken: a printer that accepts and drops its clients has printed nothing.
 func (p *Paper) send(
 	ctx context.Context, s *session.Session, job uint64, encoded encodedTicket,
 ) (proof ticket.Proof, err error) {
@@ -193,7 +191,7 @@ func (p *Paper) send(
 		if s.By() == session.NoFence {
 			proof, err = ticket.Sent, p.sendUnfenced(ctx, sending, encoded)
 		} else {
-			proof, err = p.sendFenced(ctx, sending, encoded)
+			proof, err = p.sendFenced(sending, encoded)
 		}
 	}
 
@@ -224,12 +222,10 @@ func (p *Paper) send(
 	return "", err
 }
 
-// sendFenced is for a printer that answers a fence. Each copy waits for its own answer before the
-// next is sent, so that one unanswered fence never stands for several copies. If a later copy
-// fails, the whole ticket is in doubt, and the next attempt prints every copy again.
-func (p *Paper) sendFenced(
-	ctx context.Context, sending *session.Ticket, encoded encodedTicket,
-) (ticket.Proof, error) {
+// sendFenced is for a printer that answers a fence. Each copy waits for its own answer before the next is sent, so that
+// one unanswered fence never stands for several copies. If a later copy fails, the whole ticket is in doubt, and the
+// next attempt prints every copy again.
+func (p *Paper) sendFenced(sending *session.Ticket, encoded encodedTicket) (ticket.Proof, error) {
 	weakest := ticket.Confirmed
 	for _, c := range encoded.copies {
 		began := time.Now()
@@ -245,16 +241,12 @@ func (p *Paper) sendFenced(
 			return "", err
 		}
 
-		proof := proofOf(answer)
+		proof := proofOf[answer]
 		if p.tooFast(encoded, at.Sub(began)) {
 			proof = ticket.Sent
 		}
 		if proof == ticket.Sent || weakest == ticket.Confirmed {
 			weakest = proof
-		}
-
-		if sending.Blocked() && sending.AskStatus(ctx, session.AnswerTimeout) == nil { // it is older than the answer
-			p.d.health.observe(sending.Condition())
 		}
 
 		// Only now: a cut before the answer could cut through lines that are still being printed,
@@ -268,10 +260,9 @@ func (p *Paper) sendFenced(
 	return weakest, nil
 }
 
-// sendUnfenced is for a printer that gives no answer behind a ticket. It returns when the printer has taken
-// every byte and the connection is closed in an orderly way. Without the orderly end, closing could reset
-// the connection and discard the tail of the ticket in the printer's network interface: the ticket
-// would end without its last lines and without a cut.
+// sendUnfenced is for a printer that gives no answer behind a ticket. It returns when the printer has taken every byte
+// and the connection is closed in an orderly way. Without the orderly end, closing could reset the connection and
+// discard the tail of the ticket in the printer's network interface: its last lines and its cut.
 func (p *Paper) sendUnfenced(ctx context.Context, sending *session.Ticket, encoded encodedTicket) error {
 	all := encoded.bytes()
 	left, err := sending.Send(all, p.o.Pace.Of(len(all)))
@@ -320,11 +311,11 @@ const (
 )
 
 // release is how each use of a connection ends. One that works is kept for the next ticket, for Linger: also while the
-// printer waits for a person, because the dispatcher asks it again in a few seconds. A connection
-// with a question that was sent or answered in part is not kept: the printer would take the next command for the
-// rest of that question. A broken connection is abandoned, so that the bytes that the
-// printer's network interface still holds of a ticket do not come out after the copy of that ticket; any other one is
-// closed in an orderly way, so that the printer gets all that was sent.
+// printer waits for a person, because the dispatcher asks it again in a few seconds. A connection with a question that
+// was sent or answered in part is not kept: the printer would take the next command for the rest of that question. A
+// broken connection is abandoned, so that the bytes that the printer's network interface still holds of a ticket do not
+// come out after the copy of that ticket; any other one is closed in an orderly way, so that the printer gets all that
+// was sent.
 func (d *Device) release(s *session.Session, why reason) {
 	pending := !s.NothingPending()
 	if why == unused && pending {
@@ -343,7 +334,6 @@ func (d *Device) release(s *session.Session, why reason) {
 			d.finishIdle()
 			<-d.lock
 		})
-		return
 	case why == broken:
 		s.Close()
 	default:

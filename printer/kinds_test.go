@@ -1,6 +1,7 @@
 package printer_test
 
 import (
+	"context"
 	"math"
 	"net"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/session"
+	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -181,6 +183,52 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 			r.wantState("ready")
 		})
 	}
+}
+
+func TestWhoIsSilentUntilOurSideEndsIsAPrinterOnlyIfNothingComesThen(t *testing.T) {
+	for complaint, want := range map[string]string{"HTTP/1.1 400 Bad Request\r\n": "not ready", "": "sent"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &halfCloser{complaint: complaint}
+			s.answer = func(_ *scriptedPrinter, c net.Conn, _ string) { s.itsEnd.Store(&c) }
+			r := newHarness(t, nil, s, nil)
+			if o := r.want("A1", want); want == "sent" {
+				r.wantState(printer.Silent)
+			} else if !strings.Contains(o.err.Error(), "a web server (HTTP/1.1 400") {
+				t.Error(o.err)
+			}
+		})
+	}
+}
+
+// A halfCloser makes connections of which one half can be closed. Then it complains, and nothing can be sent.
+type halfCloser struct {
+	scriptedPrinter
+	itsEnd    atomic.Pointer[net.Conn]
+	complaint string
+}
+
+func (h *halfCloser) Dial(ctx context.Context) (transport.Conn, error) {
+	c, err := h.scriptedPrinter.Dial(ctx)
+	return &halfConn{Conn: c, h: h}, err
+}
+
+type halfConn struct {
+	transport.Conn
+	h      *halfCloser
+	closed bool
+}
+
+func (c *halfConn) CloseWrite() error {
+	c.closed = true
+	go func() { _, _ = (*c.h.itsEnd.Load()).Write([]byte(c.h.complaint)) }()
+	return nil
+}
+
+func (c *halfConn) Write(b []byte) (int, error) {
+	if c.closed {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(b)
 }
 
 func TestForeignBytesAmongTheAnswersMakeNoPrinterAProgram(t *testing.T) {

@@ -54,6 +54,28 @@ func TestOnlyItsOwnAnswerProvesAnOverdueTicket(t *testing.T) {
 	}
 }
 
+func TestAPrinterThatIsSilentBehindATicketIsAskedNothingMore(t *testing.T) {
+	// It is slow, or the network parts, and it keeps only the newest id.
+	synctest.Test(t, func(t *testing.T) {
+		s := &scriptedPrinter{}
+		asked := false
+		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+			switch id := idReply(all); {
+			case asked:
+			case id != nil && behind(all):
+				asked = true
+				later(20*time.Second, func() {
+					newest := s.all()
+					_, _ = c.Write([]byte("7\"" + newest[strings.LastIndex(newest, theID)+7:][:4] + "\x00"))
+				})
+			case !answerStatus(c, all):
+				answersIDs(c, all)
+			}
+		}
+		newScriptedHarness(t, s).want("A1", "confirmed")
+	})
+}
+
 func TestNoQuestionBehindATicketIsAskedTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		realTime, ids bool // whether it answers DLE EOT, and GS ( H or else GS r

@@ -19,7 +19,8 @@ type tap struct {
 	before func(b []byte) error                   // its error is returned by the write, of which nothing is taken then
 	after  func(c transport.Conn, written string) // of one write
 
-	ends time.Duration // after which each connection ends by itself; 0: never
+	ends   time.Duration // after which each connection ends by itself; 0: never
+	serial bool
 
 	finish, closed    errorSwitch  // the error of an orderly end, and that the printer closed, as far as TCP knows
 	dialled, finished atomic.Int32 // connections, and those that were ended in an orderly way
@@ -64,6 +65,7 @@ func (c *tapConn) Finish(ctx context.Context) error {
 }
 
 func (c *tapConn) PeerClosed() error { return c.w.closed.get() }
+func (c *tapConn) Serial() bool      { return c.w.serial }
 
 // An errorSwitch is an error that a test sets while the printer runs.
 type errorSwitch struct {

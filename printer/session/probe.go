@@ -37,9 +37,7 @@ func (s *Session) ProbeRealTime(ctx context.Context, patience time.Duration) err
 			case !TimedOut(err):
 				return err
 			}
-			s.mu.Lock()
-			s.pending = 0
-			s.mu.Unlock()
+			s.askedAt = time.Time{} // an answer that did not come is not waited for
 		}
 
 		switch len(s.RealTime) {

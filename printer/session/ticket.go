@@ -141,13 +141,22 @@ func (t *Ticket) Fence(left, limit time.Duration) (proof Kind, at time.Time, err
 
 	t.mu.Lock()
 	proof, at = t.fence.got, t.fence.at
+	paper := t.fence.paper
 	if proof == ByStatus && t.unexpected > t.unexpectedBefore {
 		proof = NoFence // it also sends status bytes unasked
 	}
 	t.mu.Unlock()
 
-	// Nothing is concluded from how often that happens: it may be a printer that loses its power at each ticket.
-	if err != nil && t.Err() != nil && !t.Blocked() {
+	switch {
+	case err == nil && paper.Has(escpos.PaperOut): // some answer GS r without paper too, instead of going offline
+		t.Observe(paper)
+		err = errors.New("it answered, but reports that it is out of paper: the last lines may be missing")
+	case err == nil && t.Blocked(): // that report is older than the answer
+		if t.AskStatus(t.ctx, AnswerTimeout) == nil {
+			t.Observe(t.Condition())
+		}
+	case err != nil && t.Err() != nil && !t.Blocked():
+		// Nothing is concluded from how often that happens: it may be a printer that loses its power at each ticket.
 		err = fmt.Errorf("its connection ended before it could answer; if this repeats, lengthen the idle time-out "+
 			"of its print server, or set confirm: none: %w", err)
 	}
@@ -159,11 +168,8 @@ func (t *Ticket) await(limit time.Duration) error {
 	var elapsed time.Duration // while the printer reports no trouble
 	for {
 		start := time.Now()
-		switch got, err := t.answer(t.ctx, min(statusInterval, limit)); {
-		case err != nil:
+		if got, err := t.answer(t.ctx, min(statusInterval, limit)); err != nil || got != NoFence {
 			return err
-		case got != NoFence:
-			return t.outOfPaper()
 		}
 
 		healthy, err := t.observe()
@@ -183,11 +189,8 @@ func (t *Ticket) await(limit time.Duration) error {
 		case elapsed >= limit && !healthy && len(t.RealTime) > 0:
 			return fmt.Errorf("%w (for %s): was it switched off, or its cable pulled?", ErrFellSilent, after)
 		case elapsed >= limit:
-			return fmt.Errorf(
-				"it did not report within %s that the ticket is printed, and reports no trouble; "+
-					"check whether it came out",
-				after,
-			)
+			return fmt.Errorf("it did not report within %s that the ticket is printed, and reports no trouble; "+
+				"check whether it came out", after)
 		case healthy && elapsed >= limit/2:
 			if err := t.askAnother(t.ctx); err != nil {
 				return err
@@ -204,17 +207,4 @@ func (t *Ticket) observe() (healthy bool, err error) {
 		healthy = true
 	}
 	return healthy, t.Stopped()
-}
-
-// outOfPaper is the error if the answer says so: some printers answer GS r without paper too, instead of going offline.
-func (t *Ticket) outOfPaper() error {
-	t.mu.Lock()
-	paper := t.fence.paper
-	t.mu.Unlock()
-	if !paper.Has(escpos.PaperOut) {
-		return nil
-	}
-
-	t.Observe(paper)
-	return errors.New("it answered, but reports that it is out of paper: the last lines may be missing")
 }

@@ -247,6 +247,9 @@ func (c *deviceConn) Finish(ctx context.Context) error {
 	return nil
 }
 
+// Serial reports whether it is a serial line.
+func (c *deviceConn) Serial() bool { return c.tty }
+
 // drain waits until the kernel has sent everything. A regular file is synced, with its directory if it is
 // new: without that, a power failure can lose the name of a file whose content was synced.
 func (c *deviceConn) drain(ctx context.Context) error {

@@ -82,8 +82,8 @@ func IsFile(c Conn) bool {
 
 // IsSerial reports whether c is a serial line, on which a kilobyte takes about a second.
 func IsSerial(c Conn) bool {
-	device, ok := c.(*deviceConn)
-	return ok && device.tty
+	line, ok := c.(interface{ Serial() bool })
+	return ok && line.Serial()
 }
 
 // defaultPort is the port of network printers; its protocol is also called raw, JetDirect or AppSocket.
