@@ -225,7 +225,7 @@ func (p *Paper) send(
 // sendFenced is for a printer that answers a fence. Each copy waits for its own answer before the next is sent, so that
 // one unanswered fence never stands for several copies. If a later copy fails, the whole ticket is in doubt, and the
 // next attempt prints every copy again.
-func (p *Paper) sendFenced(sending *session.Ticket, encoded encodedTicket) (ticket.Proof, error) {
+func (p *Paper) sendFenced(sending *session.Sending, encoded encodedTicket) (ticket.Proof, error) {
 	weakest := ticket.Confirmed
 	for _, c := range encoded.copies {
 		began := time.Now()
@@ -263,7 +263,7 @@ func (p *Paper) sendFenced(sending *session.Ticket, encoded encodedTicket) (tick
 // sendUnfenced is for a printer that gives no answer behind a ticket. It returns when the printer has taken every byte
 // and the connection is closed in an orderly way. Without the orderly end, closing could reset the connection and
 // discard the tail of the ticket in the printer's network interface: its last lines and its cut.
-func (p *Paper) sendUnfenced(ctx context.Context, sending *session.Ticket, encoded encodedTicket) error {
+func (p *Paper) sendUnfenced(ctx context.Context, sending *session.Sending, encoded encodedTicket) error {
 	all := encoded.bytes()
 	left, err := sending.Send(all, p.o.Pace.Of(len(all)))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// A Ticket is one ticket on a connection, from its first byte to the answer behind it.
-type Ticket struct {
+// A Sending is one ticket on a connection, from its first byte to the answer behind it.
+type Sending struct {
 	*Session
 	ctx  context.Context
 	pace Pace
@@ -29,16 +29,16 @@ type Pace struct{ Timeout, PerKiB time.Duration }
 func (p Pace) Of(n int) time.Duration { return p.Timeout + time.Duration(n)*p.PerKiB/1024 }
 
 // Begin begins a ticket behind ahead more bytes.
-func (s *Session) Begin(ctx context.Context, ahead int, pace Pace) *Ticket {
+func (s *Session) Begin(ctx context.Context, ahead int, pace Pace) *Sending {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Ticket{
+	return &Sending{
 		Session: s, ctx: ctx, pace: pace, from: s.wrote + len(s.unsent) + ahead, unexpectedBefore: s.unexpected,
 	}
 }
 
 // Sent is how many bytes of the ticket, and of the questions behind it, were handed to the operating system.
-func (t *Ticket) Sent() int { return max(0, t.wrote-t.from) }
+func (t *Sending) Sent() int { return max(0, t.wrote-t.from) }
 
 // chunkSize is how many bytes are written at a time. Each chunk has the time limit of a ticket of
 // that size, so that a long ticket does not wait its whole time limit for a printer that has
@@ -48,7 +48,7 @@ const chunkSize = 1024
 
 // Send writes b within limit and returns how much of the limit is left. Time during which the printer reports
 // that it needs a person does not count, up to WaitForPerson.
-func (t *Ticket) Send(b []byte, limit time.Duration) (left time.Duration, err error) {
+func (t *Sending) Send(b []byte, limit time.Duration) (left time.Duration, err error) {
 	// A write to a connection that the printer has closed succeeds the first time and is lost.
 	// While nothing of the ticket was sent, noticing it costs no doubt.
 	if t.Sent() == 0 {
@@ -69,7 +69,7 @@ func (t *Ticket) Send(b []byte, limit time.Duration) (left time.Duration, err er
 }
 
 // sendChunk is Send for one chunk. took is how much of the limit was used.
-func (t *Ticket) sendChunk(b []byte, limit time.Duration) (took time.Duration, err error) {
+func (t *Sending) sendChunk(b []byte, limit time.Duration) (took time.Duration, err error) {
 	for {
 		start := time.Now()
 		err := t.Write(t.ctx, b, min(writeCheckInterval, limit-took))
@@ -94,7 +94,7 @@ func (t *Ticket) sendChunk(b []byte, limit time.Duration) (took time.Duration, e
 // buffer it may not read the question. The error is for when WaitForPerson has passed since the first such report,
 // because of err. The ticket is in doubt then: its first lines may be on the paper, and the rest in the printer's
 // buffer prints when the person comes after all.
-func (t *Ticket) needsPerson(err error) (bool, error) {
+func (t *Sending) needsPerson(err error) (bool, error) {
 	if !t.Blocked() {
 		return false, nil
 	}
@@ -130,7 +130,7 @@ func (s *Session) Stopped() error {
 // second time. With GS r, whose answers are all alike, such a printer is noticed when the limit is over. An id tells
 // the answers apart: after half of the limit a printer that reports no trouble is asked with another one. Not
 // earlier, because a printer that is slow and keeps only the newest id answers only that one.
-func (t *Ticket) Fence(left, limit time.Duration) (proof Kind, at time.Time, err error) {
+func (t *Sending) Fence(left, limit time.Duration) (proof Kind, at time.Time, err error) {
 	// The fence is registered only now: a status byte that came while the ticket was written is no answer to
 	// it. The ticket may have used up its time; the question gets its own, or a slow printer would fail here
 	// with everything printed.
@@ -164,7 +164,7 @@ func (t *Ticket) Fence(left, limit time.Duration) (proof Kind, at time.Time, err
 }
 
 // await waits for the answer to the fence.
-func (t *Ticket) await(limit time.Duration) error {
+func (t *Sending) await(limit time.Duration) error {
 	var elapsed time.Duration // while the printer reports no trouble
 	for {
 		start := time.Now()
@@ -201,7 +201,7 @@ func (t *Ticket) await(limit time.Duration) error {
 
 // observe asks for the status while the fence is unanswered, and reports whether it was answered. The error is
 // [Session.Stopped]: nothing that is still in the buffer prints any more, so there is no point in waiting.
-func (t *Ticket) observe() (healthy bool, err error) {
+func (t *Sending) observe() (healthy bool, err error) {
 	if len(t.RealTime) > 0 && t.askStatus(t.ctx, AnswerTimeout, t.fence.answered) == nil {
 		t.Observe(t.Condition())
 		healthy = true
