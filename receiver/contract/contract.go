@@ -138,19 +138,17 @@ const (
 	ParamPayrollVenue = "venueId"  // names the venue in a request for payroll periods
 	HeaderNextCursor  = "X-Next-Cursor"
 	FieldNextCursor   = "nextCursor"
-	FieldNext         = "next"   // a cursor, or the address of the next page
 	FieldScope        = "scope"  // of a token or of /me, separated by spaces
 	FieldScopes       = "scopes" // the same as a list
 )
 
 // NextCursorPlaces are the places where a list may name its next page, as dotted paths into the
 // envelope; [HeaderNextCursor] is another. The contract states none of them. Names with "next" come first,
-// because a plain "cursor" may repeat the cursor of the request.
+// because a plain "cursor" may be the cursor of the request.
 func NextCursorPlaces() []string {
 	return []string{
 		FieldNextCursor, "next_cursor",
 		"meta.nextCursor", "meta.next_cursor", "pagination.nextCursor", "pagination.next_cursor",
-		FieldNext, "links.next", "meta.next", "pagination.next",
 		FieldCursor, "meta.cursor", "pagination.cursor",
 	}
 }

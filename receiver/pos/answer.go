@@ -28,19 +28,14 @@ type answer struct {
 // open reads the body of an answer to any call.
 func (v *Account) open(call string, a *answer, body []byte) error {
 	var top map[string]json.RawMessage
-	switch err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &top); {
-	case err != nil && strings.HasPrefix(a.header.Get("Content-Type"), "text/html"):
-		return v.fault(call, "the answer is a web page, not JSON",
-			fmt.Sprintf("check whether service.base_url, %s, is the service's API", v.c.o.BaseURL))
-	case err != nil || top == nil:
-		return v.fault(call, fmt.Sprintf("the answer of %d bytes is not a JSON object", len(body)), adviceTell)
+	if err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &top); err != nil || top == nil {
+		return v.fault(call, fmt.Sprintf("the answer of %d bytes is not a JSON object", len(body)),
+			fmt.Sprintf("check whether service.base_url, %s, is the service's API, and not a web page", v.c.o.BaseURL))
 	}
 
 	a.records, a.texts = top[contract.FieldRecords], map[string]string{}
 	delete(top, contract.FieldRecords)
-	for name, raw := range top {
-		a.add(name, raw)
-	}
+	a.add("", top)
 
 	// Some servers send an error with the status 200. Another status than ERROR may be the venue's.
 	failed := top[contract.FieldError]
@@ -51,36 +46,32 @@ func (v *Account) open(call string, a *answer, body []byte) error {
 	return nil
 }
 
-// add adds the texts in raw, except those nested so deep that no place is named there.
-func (a answer) add(path string, raw json.RawMessage) {
-	var words []string
-	var number json.Number
-	var members map[string]json.RawMessage
+// add adds the texts of an object whose members have paths with this prefix, except those nested so deep that no place
+// is named there.
+func (a answer) add(prefix string, members map[string]json.RawMessage) {
+	for name, raw := range members {
+		var text string
+		var inner map[string]json.RawMessage
 
-	switch raw[0] {
-	case '"':
-		words = []string{""}
-		_ = json.Unmarshal(raw, &words[0])
-	case '[':
-		some, _ := elements(raw, 64)
-		for _, one := range some {
-			var word string
-			_ = json.Unmarshal(one, &word)
-			words = append(words, word)
-		}
-	case '{':
-		if strings.Count(path, ".") < 4 && json.Unmarshal(raw, &members) == nil {
-			for name, value := range members {
-				a.add(path+"."+name, value)
+		switch {
+		case raw[0] == '{' && strings.Count(prefix, ".") < 5 && json.Unmarshal(raw, &inner) == nil:
+			a.add(prefix+name+".", inner)
+			continue
+		case raw[0] == '[':
+			words, _ := elements(raw, 64)
+			for _, raw := range words {
+				var word string
+				_ = json.Unmarshal(raw, &word)
+				text += " " + word
 			}
-			return
+		case raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9':
+			text = string(raw)
+		default:
+			_ = json.Unmarshal(raw, &text)
 		}
-	default:
-		_ = json.Unmarshal(raw, &number)
-		words = []string{number.String()}
-	}
 
-	a.texts[path] = strings.TrimSpace(strings.Join(words, " "))
+		a.texts[prefix+name] = strings.TrimSpace(text)
+	}
 }
 
 // keys names the paths: an operator looks for one of them.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"time"
 )
 
 // The calls, as errors name them.
@@ -24,9 +23,8 @@ const adviceTell = "if it continues, tell the service provider"
 // An Error says which call failed, why, and how the operator can help.
 type Error struct {
 	Call, Venue string
-	Problem     string        // the cause, in one clause
-	Advice      string        // the remedy
-	RetryAfter  time.Duration // how long the service asks to wait; 0: it did not say
+	Problem     string // the cause, in one clause
+	Advice      string // the remedy
 	// Incomplete says that a list was read to its end and has another number of records than a page named. The records
 	// that came are good.
 	Incomplete bool
@@ -49,23 +47,17 @@ func (v *Account) fault(call, problem, advice string) *Error {
 
 // refused explains an answer that is not 2xx.
 func (v *Account) refused(call, path string, resp *http.Response, body []byte) *Error {
-	options, status := &v.c.o, resp.StatusCode
+	status := resp.StatusCode
 	failed := v.fault(call, fmt.Sprintf("the service answers %d %s", status, http.StatusText(status)), adviceTell)
 
 	if code := oauthError.FindSubmatch(body); code != nil {
 		failed.Problem += ": " + string(code[1])
 	}
 
-	if failed.RetryAfter = retryAfter(resp); failed.RetryAfter > 0 {
-		failed.Problem += fmt.Sprintf(", and to ask again in %v", failed.RetryAfter)
-	}
-
 	switch {
-	case call == CallToken && (status == http.StatusBadRequest || status == http.StatusUnauthorized):
-		failed.Advice = "check service.client_id, the client secret, the venue's id, and in service.token the " +
-			"format, auth_style and names of the fields"
-	case call == CallToken && status == http.StatusForbidden:
-		failed.Advice = "check the venue's id, and that the service has approved the integration for it"
+	case call == CallToken && status >= http.StatusBadRequest && status <= http.StatusForbidden:
+		failed.Advice = "check service.client_id, the client secret, the venue's id, that the service has approved " +
+			"the integration for it, and in service.token the format, auth_style and names of the fields"
 	case status == http.StatusUnauthorized:
 		failed.Advice = "a new token did not help; the service may know another venue by this id"
 	case status == http.StatusForbidden:
@@ -74,11 +66,9 @@ func (v *Account) refused(call, path string, resp *http.Response, body []byte) *
 		failed.Advice = "nothing is at " + path + ": check whether /api belongs to service.base_url, and " +
 			"service.token.path, service.me.path and service.labor.prefix"
 	case status == http.StatusBadRequest && call == CallPayrollPeriods:
-		failed.Advice = "check service.payroll.venue_param: the venue's id is sent as " + options.Payroll.VenueParam
-	case status == http.StatusTooManyRequests:
-		failed.Advice = "wait and try again; if it continues, ask the service provider for its limits"
-	case status >= http.StatusInternalServerError:
-		failed.Advice = "the service has a problem: try again later"
+		failed.Advice = "check service.payroll.venue_param: the venue's id is sent as " + v.c.o.Payroll.VenueParam
+	case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
+		failed.Advice = "try again later; if it continues, ask the service provider for its limits and troubles"
 	case status < http.StatusBadRequest:
 		failed.Advice = "redirects are not followed with a token; put the address that answers into service.base_url"
 	}
@@ -93,7 +83,7 @@ var oauthError = regexp.MustCompile(`"error"\s*:\s*"(invalid_(?:client|grant|req
 // lost is the error of a request without a whole answer. Only texts of this machine are repeated: others may quote the
 // service's answer.
 func (v *Account) lost(ctx context.Context, call string, err error) *Error {
-	problem := "the connection broke off, or what came is not HTTP"
+	problem := "the connection broke off, or what came is not HTTP, or not HTTPS"
 	timed, isTimed := errors.AsType[net.Error](err)
 	local, isLocal := errors.AsType[*net.OpError](err)
 	certificate, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
@@ -107,8 +97,6 @@ func (v *Account) lost(ctx context.Context, call string, err error) *Error {
 		problem = oneLine(local.Error(), maxQuote)
 	case untrusted:
 		problem = oneLine(certificate.Error(), maxQuote)
-	case errors.Is(err, http.ErrSchemeMismatch):
-		problem = "service.base_url says https, and http is spoken there"
 	}
 
 	return v.fault(call, "no answer: "+problem, "check service.base_url, and that this box reaches it: DNS, route, "+

@@ -135,7 +135,6 @@ func readPeriod(raw json.RawMessage) (PayrollPeriod, string, error) {
 }
 
 func isDate(s string) bool {
-
 	day, err := time.Parse(time.DateOnly, s)
 	return err == nil && day.Year() > 0
 }
@@ -276,34 +275,22 @@ func (l *listing) compareCounts() error {
 	return nil
 }
 
-// nextCursor finds the cursor of the next page; "": this is the last. Where one page names it, all do: the last page
-// names none, and a cursor elsewhere in it is its own. Until that place is known, one whose name says "next" is
-// believed even if it is empty: a plain "cursor" beside it may be the page's own.
+// nextCursor finds the cursor of the next page; "": this is the last. The first place that there is has it, even if it
+// is empty: a plain "cursor" beside an empty "nextCursor" is the page's own. Where one page names it, all do.
 func (l *listing) nextCursor(answered answer) string {
 	places := append([]string{headerPlace + contract.HeaderNextCursor}, contract.NextCursorPlaces()...)
 	if l.cursorAt != "" {
 		places = []string{l.cursorAt}
 	}
 
-	emptyNext := false
 	for _, place := range places {
 		value, there := answered.texts[place]
 		if name, isHeader := strings.CutPrefix(place, headerPlace); isHeader {
 			value, there = strings.TrimSpace(answered.header.Get(name)), answered.header.Values(name) != nil
 		}
-
-		// An address stands for its parameter; it is not requested, because a token must go nowhere else.
-		if address, err := url.Parse(value); err == nil && address.Query().Has(contract.ParamCursor) {
-			value = address.Query().Get(contract.ParamCursor)
-		}
-
-		next := strings.Contains(strings.ToLower(place), "next")
-		switch {
-		case value != "" && (next || !emptyNext):
-			l.cursorAt, l.paged = place, true
+		if there {
+			l.cursorAt, l.paged = place, value != "" || l.paged
 			return value
-		case next && there:
-			emptyNext = true
 		}
 	}
 	return ""

@@ -215,12 +215,7 @@ func pause(every time.Duration, err error) time.Duration {
 		return every*9/10 + rand.N(every/5+1) // give or take a tenth, so that venues drift apart
 	}
 
-	whole := afterFailure
-	if failed, ok := errors.AsType[*Error](err); ok {
-		whole = max(whole, failed.RetryAfter)
-	}
-
-	return min(every, whole+rand.N(whole/10)) // a service that asks for a nonsensical pause must not end refreshes
+	return min(every, afterFailure+rand.N(afterFailure/10))
 }
 
 // Limits of the data that the service can make a box keep. The names fill a line of paper several times over, and with

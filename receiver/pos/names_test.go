@@ -81,17 +81,6 @@ func TestNamesAreRefreshedEverySixHoursAndAfterAFailureInTenMinutes(t *testing.T
 	})
 }
 
-func TestARateLimitOfTheServiceIsObeyedUpToTheInterval(t *testing.T) {
-	for asks, want := range map[time.Duration]time.Duration{
-		0: 10 * time.Minute, time.Hour: time.Hour, 1000 * time.Hour: 6 * time.Hour,
-	} {
-		err := errors.Join(errors.New("x"), &Error{RetryAfter: asks})
-		if got := pause(6*time.Hour, err); got < want || got > want*11/10 {
-			t.Errorf("asked for %v, waits %v", asks, got)
-		}
-	}
-}
-
 func TestUseChangesTheVenuesAndRefreshesAllOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store := newRestaurants(), queuetest.NewStore()

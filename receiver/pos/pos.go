@@ -14,6 +14,7 @@ package pos
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -134,7 +135,7 @@ func (c *Client) Venue(ctx context.Context, id string) (*Account, error) {
 	// The contract does not state the fields of /me, so they are looked for at the top, in an inner object, and in an
 	// envelope as other calls have it.
 	if list, err := elements(answered.records, 1); err == nil && len(list) > 0 {
-		answered.add(contract.FieldRecords, list[0])
+		answered.add("", map[string]json.RawMessage{contract.FieldRecords: list[0]})
 	}
 
 	owner := ""

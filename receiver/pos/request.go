@@ -25,7 +25,7 @@ import (
 // the caller's: [Names] tries again in a minute, and an operator should see the error.
 const (
 	tries       = 3
-	longestWait = 30 * time.Second // a longer Retry-After is reported to the caller
+	longestWait = 30 * time.Second // after a longer Retry-After the error is the caller's at once
 	maxResponse = 4 << 20          // bytes of an answer: ten thousand employees on one page
 )
 
@@ -61,12 +61,7 @@ func retryAfter(resp *http.Response) time.Duration {
 	if resp == nil {
 		return 0
 	}
-
-	seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0
-	}
-
+	seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31) // the largest, if it is out of range
 	return time.Duration(seconds) * time.Second
 }
 
