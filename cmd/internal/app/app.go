@@ -3,7 +3,7 @@
 // parts, not here.
 //
 // An App has no global state and handles no signals. So tests, the demo and the benchmark can run
-// the whole daemon, also several of them in one process. New makes all parts. The parts in this package
+// the whole daemon, also several of them in one process. New opens all parts (parts.go). The parts in this package
 // have files of their own: store.go (the database file), source.go (the orders of a relay), service.go (the
 // point-of-sale API), findings.go (how everything is), settings.go (the keys that managers change), health.go.
 // reload.go builds and applies the parts that a reload replaces; teardown.go closes everything that New opened.
@@ -14,7 +14,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -33,17 +32,8 @@ import (
 	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
-	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
 	"ticketrail/receiver/pos"
-)
-
-const (
-	// maxOperators is how many connections the control socket may have: each may hold a request of 1 MiB.
-	maxOperators = 64
-	// operatorGrace lets a change finish whose commit is under way at a stop; after a cut the operator would not know
-	// whether it was made.
-	operatorGrace = 5 * time.Second
 )
 
 // An App is a daemon that has opened everything it needs. Call Run once, or Close.
@@ -120,171 +110,32 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		}
 	}()
 
-	// The database comes first: its lock proves that no other daemon works with these tickets, or
-	// listens at the admin socket.
-	a.store = &store{conf: conf.Storage, log: a.log, notify: a.notify, check: o.CheckStore,
-		outcomes: conf.Outcomes.Enabled()}
-	if a.queue, err = a.store.open(ctx, o, a.registry); err != nil {
+	if err = a.openQueue(ctx); err != nil {
 		return nil, err
 	}
-
-	a.down.push("queue", func(ctx context.Context) error { return a.store.close(ctx, a.queue) })
-
-	// The dispatcher has no lanes yet, so nothing prints before apply.
-	a.dispatch = dispatch.New(dispatch.Options{Queue: dispatch.From(a.queue), Logger: a.log, Registerer: a.registry})
-	a.service = newService(o, a.queue, conf, a.log)
-	a.stations, err = station.New(station.Options{
-		Queue: a.queue, Dispatcher: a.dispatch, Registry: a.registry, Logger: a.log,
-		Dialer: o.Dialer, Dial: o.Dial, Zone: a.service.zone, Record: recordFrom(a.queue, a.log),
-		Manage: func(w http.ResponseWriter, r *http.Request, who string) { a.control.ServePage(w, r, who) },
-		Listen: func(d config.Display) (net.Listener, error) {
-			return daemon.Listen(o.Display, "display.listen", d.Listen)
-		},
-	})
-	if err != nil {
+	if err = a.openStations(); err != nil {
 		return nil, err
 	}
-
-	// Stopped in reverse: first the tickets in hand, then the connections and pages that they need,
-	// last the file in which their outcome is stored.
-	a.down.push("stations", a.stations.Close)
-	a.down.push("dispatch", a.stopPrinting)
-
-	if a.rejects, err = receiver.OpenRejects(a.queue.KV("rejects"), a.queue.KV("reject-bodies"),
-		a.log.With("component", "rejects"), a.registry); err != nil {
-		return nil, err
-	}
-
-	a.down.push("rejects", a.rejects.Close)
-	if a.shapes, err = receiver.OpenShapes(a.queue.KV("fields"), a.log.With("component", "fields"),
-		a.registry); err != nil {
-		return nil, err
-	}
-
-	a.down.push("fields", a.shapes.Close)
-	a.control = admin.New(admin.Options{
-		Queue: a.queue, Kick: a.stations.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
-		PrintLate: func(ctx context.Context, one admin.Reject, lenient bool) (ticket.Receipt, error) {
-			return a.receiver.PrintLate(ctx, one, lenient)
-		},
-		Stations: a.stationList, Probe: a.stations.Probe, Findings: a.findings, Fields: a.fields,
-		Zone: a.zone, Layout: a.stations.Layout, Settings: &settings{a: a},
-		Logger: a.log.With("component", "admin"),
-	})
 
 	first, err := a.build(conf)
 	if err != nil {
 		return nil, err
 	}
-
 	for _, w := range slices.Concat(conf.Warnings, first.stations.Warnings) {
 		a.log.Warn("configuration warning", "warning", w)
 	}
-	lastRequests, err := lastRequestsBefore(ctx, a.queue)
-	if err != nil {
+
+	if err = a.openReceiver(ctx, first.policy); err != nil {
 		return nil, err
 	}
-
-	// Its only ways into the rest of the daemon are the queue, which stores a request, and rejects, which
-	// keeps the refused ones.
-	if a.receiver, err = receiver.New(receiver.Options{
-		Intake: a.queue, Policy: first.policy, Classify: classify, Reject: a.rejects.Keep, LastRequests: lastRequests,
-		Shapes: a.shapes, Logger: a.log, Registerer: a.registry,
-	}); err != nil {
+	a.openNotices()
+	if err = a.openDoors(); err != nil {
 		return nil, err
 	}
-
-	a.source = &relaySource{queue: a.queue, receiver: a.receiver, rejects: a.rejects, all: a.findings,
-		log: a.log, end: func() {}}
-	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.LastRequest, a.clock()}
-	a.registry.MustRegister(a.source, a.venues)
-	a.outcomes = outcomes.New(outcomes.Options{
-		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),
-		Orders: a.stations.Orders,
-	})
-
-	a.notifier = newNotifier(a)
-
-	if o.Metrics != nil || conf.Metrics.Listen != "" {
-		listener, err := daemon.Listen(o.Metrics, "metrics.listen", conf.Metrics.Listen)
-		if err != nil {
-			return nil, err
-		}
-		a.metricsAt = listener.Addr()
-		monitor := daemon.Monitor(a.registry, a.log, a.notReady)
-		a.serveOn(listener, "metrics", func(ctx context.Context) error {
-			return daemon.ServeMonitor(ctx, listener, monitor, a.log)
-		})
-	}
-
-	// The database must be open: its lock decides between two daemons that start at the same moment, see
-	// [admin.Listen].
-	if conf.Admin.Socket != "" {
-		listener, err := admin.Listen(conf.Admin.Socket)
-		if err != nil {
-			return nil, err
-		}
-		a.serveOn(listener, "admin", func(ctx context.Context) error {
-			return httpserver.Serve(ctx, listener, a.control.HTTPServer(),
-				httpserver.Options{MaxConnections: maxOperators, Grace: operatorGrace})
-		})
-	}
-
-	// The webhook is last, so that no request waits at its port for a start that fails. Nothing is answered
-	// before Run: until then connections wait in the kernel.
-	listener := o.Webhook
-	if listener == nil || !conf.Receiver.Enabled() {
-		if listener, err = o.Keeper.listen(conf.Receiver, a.log); err != nil {
-			return nil, err
-		}
-	}
-
-	if listener != nil {
-		a.webhookAt = listener.Addr()
-		files := httpserver.Files{}
-		files.Cert, files.Key = conf.WebhookFiles()
-		at, acme, err := daemon.Webhook(conf.Receiver.TLS, files, a.log.With("component", "receiver"), a.registry)
-		if err != nil {
-			return nil, errors.Join(err, listener.Close())
-		}
-
-		if a.acme = acme; acme != nil {
-			a.serve = append(a.serve, server{"acme", acme.Run})
-		}
-		at.MaxConnections, at.Group = conf.Receiver.MaxConnections, a.receiver.Group
-		a.serveOn(listener, "webhook", func(ctx context.Context) error {
-			return httpserver.Serve(ctx, listener, a.receiver.HTTPServer(), at)
-		})
-	}
-
-	// Also without a relay or a screen: a reload may add the first one.
-	a.serve = append(a.serve, server{"source", a.source.run}, server{"notify", a.notifier.Run},
-		server{"outcomes", a.outcomes.Run}, server{"display", a.stations.ServeScreens},
-		server{"database", watchDatabase(a.queue)})
-
-	zone := ""
-	if z := a.service.zone(conf); z != nil {
-		zone = z.String()
-	}
-	if err := a.queue.TellStations(ctx, conf.Stations(), zone); err != nil {
-		a.log.Error("no slip says what happened to the database", "err", err) // the disk; the next start tells
-	}
-
-	// Printing starts here, even before Run: tickets from before a restart are older than any that
-	// can arrive now.
-	if err := a.apply(first); err != nil {
+	if err = a.begin(ctx, first); err != nil {
 		return nil, err
 	}
-
-	a.service.start()
-	a.down.push("service", a.service.close)
 	return a, nil
-}
-
-// serveOn has Run serve on l, which the teardown closes.
-func (a *App) serveOn(l net.Listener, name string, serve func(context.Context) error) {
-	a.down.push(name+" listener", daemon.CloseListener(l))
-	a.serve = append(a.serve, server{name, serve})
 }
 
 // Run is the whole life of a daemon: [New], then [App.Run].

@@ -2,7 +2,6 @@ package app
 
 import (
 	"errors"
-	"slices"
 	"sync"
 
 	"ticketrail/cmd/internal/finding"
@@ -16,17 +15,8 @@ import (
 type configFile struct {
 	path string // empty: a daemon without one
 
-	mu      sync.Mutex // guards the fields below
-	refused []finding.Problem
-	reload  finding.Problem // why the last reload failed although the file is valid; else zero
-}
-
-// judge stores the problems that reading the file led to.
-func (f *configFile) judge(err error) {
-	refused := setup.Problems(f.path, err)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refused = refused
+	mu     sync.Mutex      // guards reload
+	reload finding.Problem // why the last reload failed although the file is valid; else zero
 }
 
 // reloaded stores how a reload went. A file that is valid and cannot be used, because a port is taken, stays a
@@ -34,31 +24,27 @@ func (f *configFile) judge(err error) {
 func (f *configFile) reloaded(err error) {
 	var failed finding.Problem
 	if _, ok := errors.AsType[config.Problems](err); !ok && err != nil {
-		failed, err = finding.Problem{Kind: "invalid", Text: err.Error()}, nil
+		failed = finding.Problem{Kind: "invalid", Text: err.Error()}
 	}
-
-	f.judge(err)
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reload = failed
 }
 
-// problems are why the next start would fail; none if it would not.
+// problems are why the next start would fail; none if it would not. It reads the files that the next start would read,
+// and applies nothing. An editor that is writing just then is judged again at the next look.
 func (f *configFile) problems() []finding.Problem {
+	if f.path == "" {
+		return nil
+	}
+
+	_, err := setup.Load(f.path)
+	found := setup.Problems(f.path, err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.reload.Kind != "" {
-		return append(slices.Clone(f.refused), f.reload)
+		found = append(found, f.reload)
 	}
-	return f.refused
-}
-
-// look reads the files that the next start would read. It applies nothing. An editor that is writing just then is
-// judged again at the next look.
-func (f *configFile) look() {
-	if f.path != "" {
-		_, err := setup.Load(f.path)
-		f.judge(err)
-	}
+	return found
 }

@@ -42,7 +42,6 @@ func TestWhatTheNextStartWouldRefuseIsFound(t *testing.T) {
 		{"removed", "unreadable", path, func() { must(os.Remove(path)) }},
 	} {
 		c.change()
-		f.look()
 		got := f.problems()
 		if c.kind == "" && len(got) > 0 ||
 			c.kind != "" && (len(got) != 1 || got[0].Kind != c.kind || !strings.Contains(got[0].Text, c.says)) {
@@ -52,7 +51,6 @@ func TestWhatTheNextStartWouldRefuseIsFound(t *testing.T) {
 	must(os.WriteFile(secret, []byte(key), 0o600))
 	f.reloaded(os.ErrPermission) // such as a port that may not be opened
 	write(good)()
-	f.look()
 	if d := f.problems(); len(d) != 1 || d[0] != (finding.Problem{Kind: "invalid", Text: os.ErrPermission.Error()}) {
 		t.Errorf("a valid file that could not be used: %+v", d)
 	}

@@ -21,7 +21,6 @@ const recently = time.Hour
 
 // findings are everything that was found. They read the history of three days, some thousand small records.
 func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
-	a.file.look() // who asks has perhaps just changed it
 	facts := a.facts()
 	err := a.readHistory(ctx, &facts.Orders)
 	if err != nil {

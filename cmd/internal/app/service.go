@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -19,9 +18,6 @@ import (
 type service struct {
 	transport http.RoundTripper
 	names     *pos.Names
-
-	stop context.CancelFunc
-	done chan struct{} // closed when names are refreshed no more
 }
 
 func newService(o Options, q *queue.Queue, conf *config.Config, log *slog.Logger) *service {
@@ -68,23 +64,9 @@ func (s *service) zoneOf(v config.Venue) *time.Location {
 	return zone
 }
 
-// start refreshes names in the background until close. Call use before it: the stored names of a venue that is not
-// used are deleted. Nothing waits for it: the first orders after a start may print before the names are known.
-func (s *service) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stop, s.done = cancel, make(chan struct{})
-	go func() {
-		defer close(s.done)
-		s.names.Run(ctx)
-	}()
-}
-
-func (s *service) close(ctx context.Context) error {
-	s.stop() // the requests under way are canceled, so this usually ends at once
-	select {
-	case <-s.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("a request to the point-of-sale API has not ended: %w", context.Cause(ctx))
-	}
+// run refreshes names until ctx ends. Call use before it: the stored names of a venue that is not used are deleted.
+// Nothing waits for it: the first orders after a start may print before the names are known.
+func (s *service) run(ctx context.Context) error {
+	s.names.Run(ctx)
+	return nil
 }
