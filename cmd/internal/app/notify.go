@@ -37,11 +37,11 @@ func (a *App) place() string {
 // nothing if the fallback fails too, or is the station itself: paper that comes out later is of no use.
 func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 	conf := a.active.Load()
-	at, _ := conf.BackupOf(e.Station)
+	at, _ := conf.BackupOf(e.Subject)
 	at = cmp.Or(at, conf.Fallback)
 	for _, st := range a.stationList() {
 		if st.Name == at && !st.Fine() {
-			a.log.Warn("no notice is printed: its station fails too", "about", e.Station, "station", at)
+			a.log.Warn("no notice is printed: its station fails too", "about", e.Subject, "station", at)
 			return nil
 		}
 	}
@@ -53,11 +53,11 @@ func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 
 	// An order like any other for the queue: it prints in its turn and is in the history. It has no venue, so no
 	// order has the same key, and nothing to cook. The same notice again is a duplicate.
-	id := fmt.Sprintf("notice-%s-%d", e.Station, e.Since.UnixMilli())
+	id := fmt.Sprintf("notice-%s-%d", e.Subject, e.Since.UnixMilli())
 	_, err := a.queue.Accept(ctx, ticket.Request{ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: at, Ticket: ticket.Ticket{
 			Request: id, Number: "NOTICE", Received: now, Zone: zone,
-			Notes: []string{strings.ToUpper(e.Station) + " NEEDS SOMEBODY", e.Text, e.Do},
+			Notes: []string{strings.ToUpper(e.Subject) + " NEEDS SOMEBODY", e.Text, e.Do},
 		}}}})
 	return err
 }

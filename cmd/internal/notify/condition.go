@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -90,9 +89,7 @@ func (k *condition) began() time.Time {
 func (c conditions) assume(t told) {
 	for id, was := range t {
 		if c[id] == nil {
-			before := finding.Finding{ID: id, Level: was.Level, Subject: cmp.Or(was.Station, was.Topic),
-				Station: was.Station != "", Text: was.Text}
-			c[id] = &condition{Finding: before, since: was.Since, seen: time.Now(), begun: true, calm: calm}
+			c[id] = &condition{Finding: was.Finding, since: was.Since, seen: time.Now(), begun: true, calm: calm}
 		}
 	}
 }
@@ -118,7 +115,7 @@ type recipient struct {
 }
 
 func (r *recipient) wants(e Event) bool {
-	return len(r.about) == 0 || slices.Contains(r.about, e.Topic)
+	return len(r.about) == 0 || slices.Contains(r.about, e.topic())
 }
 
 // news is the message that the recipient has not got, and its knowledge afterwards. A finding that became worse, or has
@@ -162,10 +159,7 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 
 // event is the condition as it is told.
 func (k *condition) event() Event {
-	e := Event{ID: k.ID, Topic: k.Subject, Level: k.Level, Since: k.began(), Count: k.Count, Text: k.Text,
-		Detail: k.Detail, Do: k.Do}
-	if k.Station {
-		e.Topic, e.Station = config.TopicStations, k.Subject
-	}
-	return e
+	event := Event{Finding: k.Finding}
+	event.Since, event.Examples = k.began(), nil
+	return event
 }

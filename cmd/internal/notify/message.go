@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/config"
 )
 
 // A Message tells one recipient of events. It has states of stations and of the daemon, never the contents of a
@@ -22,27 +23,23 @@ type Message struct {
 	Ended []Event   `json:"ended,omitempty"`
 }
 
-// An Event is something that began, lasts, or is over.
+// An Event is a finding that began, lasts, or is over: then its level is ok. It has no examples.
 type Event struct {
-	ID      string        `json:"id"`                // of the finding, such as station/grill/paper_out
-	Topic   string        `json:"topic"`             // one of [config.Topics], or another subject of ticketrail status
-	Station string        `json:"station,omitempty"` // with the topic stations
-	Level   finding.Level `json:"level"`             // ok: it is over
-	Since   time.Time     `json:"since"`             // since when it is, or was, wrong
-	Again   int           `json:"again,omitempty"`   // how often it was told before
-	Count   int           `json:"count,omitempty"`   // of tickets that wait for a person
-	Text    string        `json:"text,omitempty"`    // the cause
-	Detail  string        `json:"detail,omitempty"`
-	Do      string        `json:"do,omitempty"` // advice for a person
+	finding.Finding
+	Again int `json:"again,omitempty"` // how often it was told before
 }
 
-// Subject is the subject of the event, as people call it.
-func (e Event) Subject() string { return cmp.Or(e.Station, e.Topic) }
+// topic is one of [config.Topics], or another subject of ticketrail status.
+func (e Event) topic() string {
+	if e.Station {
+		return config.TopicStations
+	}
+	return e.Subject
+}
 
 // compare puts the worst first, and sorts equal events by topic.
 func (e Event) compare(o Event) int {
-	return cmp.Or(finding.WorstFirst(finding.Finding{Level: e.Level}, finding.Finding{Level: o.Level}),
-		cmp.Compare(e.Topic, o.Topic), cmp.Compare(e.ID, o.ID))
+	return cmp.Or(finding.WorstFirst(e.Finding, o.Finding), cmp.Compare(e.topic(), o.topic()), cmp.Compare(e.ID, o.ID))
 }
 
 // maxDescribed is how many events a message describes. A storm is one message that names the rest by their causes.
@@ -83,7 +80,7 @@ func (m *Message) describe(place string, now time.Time, zone *time.Location) {
 }
 
 // line is the subject with the cause.
-func (e Event) line() string { return e.Subject() + ": " + e.Text }
+func (e Event) line() string { return e.Subject + ": " + e.Text }
 
 // headline is the message in some words, as a phone shows it while locked: the worst cause, and how many there are.
 func (m *Message) headline() string {

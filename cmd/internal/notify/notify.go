@@ -311,7 +311,7 @@ func (n *Notifier) load(r *recipient) error {
 func (n *Notifier) printSlips(ctx context.Context, m *Message) error {
 	for _, e := range m.Began {
 		if err := n.o.Slip(ctx, e); err != nil {
-			return fmt.Errorf("%s: %w", e.Subject(), err)
+			return fmt.Errorf("%s: %w", e.Subject, err)
 		}
 	}
 	return nil

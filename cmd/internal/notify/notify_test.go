@@ -358,11 +358,13 @@ func TestADeliveryThatHangsEndsAndDelaysNoOther(t *testing.T) {
 
 func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
 	now := time.Date(2026, 11, 20, 18, 40, 0, 0, time.UTC)
-	grill := Event{Topic: "stations", Station: "grill", Level: finding.Fail, Since: now.Add(-8 * time.Minute),
-		Text: "cover open; 3 tickets wait", Detail: "tcp://10.0.0.9", Do: "close the cover"}
-	disk := Event{Topic: "disk", Level: finding.Warn, Since: now.Add(-24 * time.Hour), Text: "90 MB free"}
-	over := Event{Topic: "stations", Station: "bar", Level: finding.OK, Since: now.Add(-2 * time.Hour),
-		Text: "paper out"}
+	event := func(level finding.Level, subject string, ago time.Duration, text string) Event {
+		return Event{Finding: finding.Finding{Level: level, Subject: subject, Since: now.Add(-ago), Text: text}}
+	}
+	grill := event(finding.Fail, "grill", 8*time.Minute, "cover open; 3 tickets wait")
+	grill.Detail, grill.Do = "tcp://10.0.0.9", "close the cover"
+	disk := event(finding.Warn, "disk", 24*time.Hour, "90 MB free")
+	over := event(finding.OK, "bar", 2*time.Hour, "paper out")
 	m := &Message{Began: []Event{grill, disk}, Ended: []Event{over}}
 	m.describe("Harbour Grill", now, time.FixedZone("CET", 3600))
 	want := "grill: cover open; 3 tickets wait\ntcp://10.0.0.9\nWhat to do: close the cover\nSince 19:32\n\n" +
@@ -375,7 +377,8 @@ func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
 		t.Error(m.Title)
 	}
 	night := time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC) // half past midnight there
-	late := &Message{Began: []Event{{Topic: "disk", Level: finding.Warn, Since: night}}}
+	disk.Since = night
+	late := &Message{Began: []Event{disk}}
 	if late.describe("", night, time.FixedZone("CET", 3600)); !strings.Contains(late.Text, "Since 00:30") {
 		t.Error(late.Text)
 	}
@@ -468,10 +471,13 @@ func (k *kitchen) send(ctx context.Context, m *Message) error {
 	}
 	var what []string
 	for _, e := range m.Began {
-		what = append(what, "+"+e.Subject())
+		what = append(what, "+"+e.Subject)
+		if e.Examples != nil {
+			k.t.Error("a message has lines of orders")
+		}
 	}
 	for _, e := range m.Ended {
-		what = append(what, "-"+e.Subject())
+		what = append(what, "-"+e.Subject)
 	}
 	k.got, k.messages = append(k.got, strings.Join(what, " ")), append(k.messages, m)
 	return nil
@@ -498,7 +504,7 @@ func down(station string) finding.Finding { return at(station, "cover_open") }
 
 func at(station, trouble string) finding.Finding {
 	return finding.Finding{ID: "station/" + station + "/" + trouble, Level: finding.Fail, Subject: station,
-		Station: true, Text: trouble, Do: "repair " + trouble}
+		Station: true, Text: trouble, Do: "repair " + trouble, Examples: []string{"1x Soup"}}
 }
 
 func topic(level finding.Level, name string) finding.Finding {

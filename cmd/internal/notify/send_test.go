@@ -85,7 +85,7 @@ func TestAWebhookGetsTheMessageSignedAndWithTheSameIDAgain(t *testing.T) {
 		Data Message
 	}
 	if err := json.Unmarshal(got.body, &said); err != nil || said.Type != "ticketrail.notice" ||
-		said.Data.Title != message().Title || said.Data.Began[0].Station != "grill" ||
+		said.Data.Title != message().Title || said.Data.Began[0].Subject != "grill" ||
 		got.Header.Get("webhook-signature") == "" || len(ids) != 1 || ids[""] {
 		t.Errorf("%v, ids %v\n%s", err, ids, got.body)
 	}
@@ -252,8 +252,9 @@ func recipient1(t *testing.T, address string) config.Recipient {
 }
 
 func message() *Message {
-	m := &Message{Began: []Event{{Topic: "stations", Station: "grill", Level: finding.Fail,
-		Since: time.Date(2026, 11, 20, 19, 32, 0, 0, time.UTC), Text: "it reports: cover open", Do: "close the cover"}}}
+	m := &Message{Began: []Event{{Finding: finding.Finding{Level: finding.Fail, Subject: "grill", Station: true,
+		Since: time.Date(2026, 11, 20, 19, 32, 0, 0, time.UTC), Text: "it reports: cover open",
+		Do: "close the cover"}}}}
 	m.describe("Zum Wilden Käse", time.Date(2026, 11, 20, 19, 40, 0, 0, time.UTC), time.UTC)
 	return m
 }
