@@ -21,38 +21,33 @@ var stationFaults = []int{
 const askAgainAfter = 50 * time.Second
 
 // interpret turns an answer into the ticket's outcome.
-func (s *Display) interpret(a webhook.Answer) error {
+func (s *Display) interpret(a webhook.Answer) (err error) {
+	var pause time.Duration
+	var refusal error
+
 	switch {
 	case a.Code >= 200 && a.Code <= 299, a.Code == http.StatusConflict:
-		s.setPause(0, nil)
-		return nil
 	case a.Code >= 300 && a.Code <= 399:
 		// The redirect was not followed, so nobody has taken the ticket.
-		return untouched(a, s.errorf("it answered %d, a redirect to %s: set url to the address that accepts tickets",
+		err = ticket.Untouched(s.errorf("it answered %d, a redirect to %s: set url to the address that accepts tickets",
 			a.Code, a.Redirect))
 	// By these the display says that it has not processed the ticket.
 	case a.Code == http.StatusRequestTimeout, a.Code == http.StatusTooEarly, a.Code == http.StatusTooManyRequests:
-		s.setPause(a.RetryAfter, nil)
-		return untouched(a, s.errorf("it answered %s", a.Said))
+		pause = a.RetryAfter
+		err = ticket.Untouched(s.errorf("it answered %s", a.Said))
 	case slices.Contains(stationFaults, a.Code):
-		err := s.errorf("it takes no tickets: %s; it is asked again within a minute", a.Said)
-		s.setPause(askAgainAfter, err)
-		return untouched(a, ticket.NotReady(err))
+		pause = askAgainAfter
+		refusal = s.errorf("it takes no tickets: %s; it is asked again within a minute", a.Said)
+		err = ticket.Untouched(ticket.NotReady(refusal))
 	case a.Code >= 400 && a.Code <= 499:
-		s.setPause(0, nil)
-		return untouched(a, ticket.Permanent(s.errorf("%s", a.Said)))
+		err = ticket.Untouched(ticket.Permanent(s.errorf("%s", a.Said)))
 	default: // it may have taken the ticket and failed after that
-		s.setPause(a.RetryAfter, nil)
-		return s.errorf("it answered %s", a.Said)
+		pause = a.RetryAfter
+		err = s.errorf("it answered %s", a.Said)
 	}
-}
 
-// untouched marks err, which the answer stands for, as [ticket.Untouched]: but not if a sending before it broke off.
-func untouched(a webhook.Answer, err error) error {
-	if a.Resent {
-		return err
-	}
-	return ticket.Untouched(err)
+	s.setPause(pause, refusal)
+	return err
 }
 
 // setPause begins a pause of length d, or ends one if d is 0. refusal is why the display takes no ticket; nil:

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"ticketrail/printer/webhook"
 )
@@ -19,7 +19,7 @@ import (
 type credentials struct {
 	token string
 	keys  webhook.Keys
-	ca    string
+	tls   *tls.Config // trusts the authorities of ca_file, or the system's
 }
 
 // readCredentials reads the files named in o. An error names the key of the configuration and the
@@ -46,8 +46,19 @@ func readCredentials(o Options) (k credentials, err error) {
 		}
 	}
 
-	k.ca, err = readFile("ca_file", o.CAFile)
-	return k, err
+	authorities, err := readFile("ca_file", o.CAFile)
+	if err != nil {
+		return k, err
+	}
+
+	k.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+	if authorities != "" {
+		k.tls.RootCAs = x509.NewCertPool()
+		if !k.tls.RootCAs.AppendCertsFromPEM([]byte(authorities)) {
+			return k, errors.New("ca_file: contains no PEM certificate")
+		}
+	}
+	return k, nil
 }
 
 // maxFileBytes bounds a file that is named in the configuration, in case it is the wrong file.
@@ -77,52 +88,14 @@ func readFile(key, name string) (string, error) {
 	return string(b), nil
 }
 
-// transport returns the transport that trusts the authorities in ca. The connection is reused as long as the file
-// holds the same ones.
-func (s *Display) transport(ca string) (*http.Transport, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.http != nil && s.ca == ca {
-		return s.http, nil
-	}
-
-	conf, err := tlsConfig(ca)
-	if err != nil {
-		return nil, err
-	}
-
-	if s.http != nil {
-		s.http.CloseIdleConnections()
-	}
-
-	s.ca = ca
-	s.http = &http.Transport{
-		DialContext: s.connect, TLSClientConfig: conf, TLSHandshakeTimeout: s.o.Timeout,
+// transport makes one for a single ticket: on a connection that is used again and turns out to be closed, the ticket
+// might be sent twice.
+func (s *Display) transport(trusted *tls.Config) *http.Transport {
+	return &http.Transport{
+		DialContext: s.o.Dial, TLSClientConfig: trusted, TLSHandshakeTimeout: s.o.Timeout,
 		// DisableCompression: an answer is a few bytes, and a small one that unpacks to gigabytes cannot be sent.
-		MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
 		MaxResponseHeaderBytes: webhook.MaxAnswer, DisableCompression: true,
 	}
-	return s.http, nil
-}
-
-// connect has a time-out of its own, because the transport goes on connecting after the request that wanted the
-// connection has ended.
-func (s *Display) connect(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
-	return s.o.Dial(ctx, network, address)
-}
-
-// tlsConfig trusts the authorities in ca, or the system's if it is empty.
-func tlsConfig(ca string) (*tls.Config, error) {
-	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca != "" {
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM([]byte(ca)) {
-			return nil, errors.New("ca_file: contains no PEM certificate")
-		}
-	}
-	return conf, nil
 }
 
 // Check reports whether the files can be read and the display can be reached and trusted. It sends
@@ -133,19 +106,10 @@ func (s *Display) Check(ctx context.Context) error {
 		return s.errorf("%w", err)
 	}
 
-	conf, err := tlsConfig(read.ca)
-	if err != nil {
-		return s.errorf("%w", err)
-	}
-
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 
-	port := s.url.Port()
-	if port == "" {
-		port = s.url.Scheme
-	}
-
+	port := cmp.Or(s.url.Port(), s.url.Scheme)
 	conn, err := s.o.Dial(ctx, "tcp", net.JoinHostPort(s.url.Hostname(), port))
 	if err != nil {
 		return s.errorf("connect: %w", err)
@@ -153,26 +117,13 @@ func (s *Display) Check(ctx context.Context) error {
 	defer conn.Close()
 
 	if s.url.Scheme == "https" {
-		conf.ServerName = s.url.Hostname()
-		if err := tls.Client(conn, conf).HandshakeContext(ctx); err != nil {
+		read.tls.ServerName = s.url.Hostname()
+		if err := tls.Client(conn, read.tls).HandshakeContext(ctx); err != nil {
 			return s.errorf("TLS: %w", err)
 		}
 	}
 	return nil
 }
 
-// Run waits until ctx ends, and closes the connection that is kept for the next ticket.
-func (s *Display) Run(ctx context.Context) {
-	<-ctx.Done()
-	s.Close()
-}
-
-// Close closes the connection that is kept for the next ticket. A Print that runs is not
-// interrupted.
-func (s *Display) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.http != nil {
-		s.http.CloseIdleConnections()
-	}
-}
+// Run waits until ctx ends: nothing is kept between tickets.
+func (s *Display) Run(ctx context.Context) { <-ctx.Done() }

@@ -59,10 +59,8 @@ type Display struct {
 	o   Options
 	url *url.URL
 
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // guards pause
 	pause Pause
-	http  *http.Transport // nil before the first ticket; made anew when ca changes
-	ca    string          // the trusted authorities
 }
 
 // A Pause is a time in which no ticket is posted. The zero Pause is none.
@@ -149,10 +147,8 @@ func (s *Display) Print(
 		return "", ticket.Permanent(s.errorf("compose document: %w", err))
 	}
 
-	transport, err := s.transport(read.ca)
-	if err != nil {
-		return "", ticket.NotReady(s.errorf("%w", err))
-	}
+	transport := s.transport(read.tls)
+	defer transport.CloseIdleConnections() // and ends a connecting that goes on although the time is over
 
 	var stored error
 	answer, err := webhook.Post(ctx, transport, s.url, webhook.Message{

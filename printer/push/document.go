@@ -98,8 +98,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 			Guests: one(shown.Guests), Customer: one(shown.Customer), Promised: one(shown.Promised),
 			Course: one(shown.Course), Destination: one(shown.Destination),
 		},
-		Notes: nonNil(layout.Notes(slices.Concat(
-			shown.Later, []string{ticket.Question(shown.MayCancel)}, shown.Heads(), shown.Notes))),
+		Notes:      notes(shown.Later, []string{ticket.Question(shown.MayCancel)}, shown.Heads(), shown.Notes),
 		ReceivedAt: shown.Received.UTC(), Timezone: one(shown.Zone),
 		Lines: make([]DocumentLine, 0, len(shown.Lines)), Unreadable: one(shown.Raw),
 	}
@@ -126,7 +125,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 		doc.Lines = append(doc.Lines, DocumentLine{
 			Depth: max(line.Depth, 0), Quantity: cmp.Or(one(line.Quantity), "1"),
 			Name: cmp.Or(one(line.Name), "(no name)"), NameRaw: line.Raw,
-			Notes: nonNil(layout.Notes(append([]string{ticket.Question(line.MayCancel)}, line.Notes...))),
+			Notes: notes([]string{ticket.Question(line.MayCancel)}, line.Notes),
 			Seat:  one(line.Seat), Course: one(line.Course),
 			Void: line.Void, Refire: line.Refire, NoRoute: line.NoRoute,
 		})
@@ -135,12 +134,9 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 	return doc
 }
 
-// nonNil makes a nil list an empty one, so that readers need not distinguish null from none.
-func nonNil(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
+// notes is an empty list and not nil if there are none, so that readers need not distinguish null from none.
+func notes(all ...[]string) []string {
+	return append([]string{}, layout.Notes(slices.Concat(all...))...)
 }
 
 // deliveryKey is the Idempotency-Key of a ticket: the job's id and a hash. The hash distinguishes

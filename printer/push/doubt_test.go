@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"testing"
 	"testing/synctest"
-
-	"ticketrail/queue/ticket"
 )
 
 func TestWhatADisplayDoesIsDoubtUnlessItsAnswerIsClear(t *testing.T) {
@@ -23,9 +21,6 @@ func TestWhatADisplayDoesIsDoubtUnlessItsAnswerIsClear(t *testing.T) {
 		"says much": {"taken", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(make([]byte, 1<<20))
 		}},
-		"redirects in a circle": {"again", func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
-		}},
 		"refuses this ticket": {"refused", status(http.StatusUnprocessableEntity)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,45 +29,35 @@ func TestWhatADisplayDoesIsDoubtUnlessItsAnswerIsClear(t *testing.T) {
 					_, _ = io.Copy(io.Discard, r.Body)
 					c.answer(w, r)
 				})
-				for range 2 { // on the same connection, where it is still open
-					var b beginCounter
-					proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-					if got := verdict(proof, err, b.times() > 0); got != c.want || b.times() != 1 {
-						t.Errorf("%s after %d begins: %v, want %s", got, b.times(), err, c.want)
-					}
+				var b beginCounter
+				proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
+				if got := verdict(proof, err, b.times() > 0); got != c.want || b.times() != 1 {
+					t.Errorf("%s after %d begins: %v, want %s", got, b.times(), err, c.want)
 				}
 			})
 		})
 	}
 }
 
-func TestAnAnswerSaysNothingAboutASendingThatBrokeOff(t *testing.T) {
-	for _, code := range []int{302, 401, 422, 429} {
-		synctest.Test(t, func(t *testing.T) {
-			asked := 0
-			p := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				switch asked++; asked {
-				case 1: // so that the next one comes on this connection, and is sent again when it breaks
-					w.WriteHeader(http.StatusOK)
-				case 2:
-					raw("")(w, r)
-				default:
-					w.WriteHeader(code)
-				}
-			})
-			for _, want := range []string{"taken", "in doubt"} {
-				var b beginCounter
-				_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-				if (want == "taken") != (err == nil) || ticket.IsUntouched(err) || b.times() != 1 {
-					t.Errorf("%d: %v, want %s", code, err, want)
-				}
-			}
-			if asked != 3 {
-				t.Errorf("%d: asked %d times", code, asked)
+func TestNoTicketIsSentASecondTimeBecauseItsConnectionBroke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		p := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if asked++; asked == 2 {
+				raw("")(w, r)
 			}
 		})
-	}
+		for _, want := range []string{"taken", "doubt"} {
+			proof, err := p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
+			if got := verdict(proof, err, true); got != want {
+				t.Errorf("%s: %v, want %s", got, err, want)
+			}
+		}
+		if asked != 2 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
 }
 
 func status(code int) http.HandlerFunc {

@@ -68,7 +68,6 @@ func TestADisplayThatAnswersNonsenseOrTooMuchOnlyDelaysATicket(t *testing.T) {
 			t.Run(want+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p := pushTo(t, rawServer(t, answer))
-					defer p.Close()
 					start := time.Now()
 					var b beginCounter
 					proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)

@@ -74,7 +74,7 @@ func serve(t *testing.T, h http.HandlerFunc, change ...func(*Options)) *Display 
 	var running sync.WaitGroup
 	running.Go(func() { _ = srv.Serve(n) })
 	p := pushTo(t, n.Dial, change...)
-	t.Cleanup(func() { p.Close(); _ = srv.Close(); n.Close(); running.Wait() })
+	t.Cleanup(func() { _ = srv.Close(); n.Close(); running.Wait() })
 	return p
 }
 

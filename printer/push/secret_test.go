@@ -60,7 +60,6 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
 	_, err = p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
 	if !ticket.IsNotReady(err) || !strings.Contains(err.Error(),
 		"403 Forbidden: \ufffd[1mwrong token Bearer [secret] for whsec_[secret]") ||
@@ -122,7 +121,6 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if p, err = New(Options{URL: srv.URL, CAFile: ca, Timeout: testTime}); err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
 	if err := p.Check(t.Context()); err != nil || taken != 0 {
 		t.Errorf("check: %v, %d tickets", err, taken)
 	}

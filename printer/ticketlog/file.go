@@ -16,14 +16,11 @@ import (
 // the next ticket makes a new one.
 type file string
 
+// check says whether it could be written, and writes nothing.
 func (f file) check() error {
-	folder := filepath.Dir(string(f))
-	if st, err := os.Stat(folder); err != nil {
+	if _, err := os.Stat(filepath.Dir(string(f)) + "/."); err != nil {
 		return f.hint(err)
-	} else if !st.IsDir() {
-		return fmt.Errorf("%s is not a folder", folder)
 	}
-
 	if st, err := os.Stat(string(f)); err == nil && !st.Mode().IsRegular() {
 		return f.notRegular()
 	}
@@ -48,10 +45,7 @@ func (f file) hint(err error) error {
 //
 // A crash before begin has written nothing. After it, the line is there, or a part of it, or nothing: the next attempt
 // begins a new line and writes all of it again.
-func (f file) write(
-	ctx context.Context, line []byte, begin func(context.Context) error,
-) (_ ticket.Proof, err error) {
-
+func (f file) write(ctx context.Context, line []byte, begin func(context.Context) error) (ticket.Proof, error) {
 	// Non-blocking, because a named pipe would wait for a reader.
 	out, err := os.OpenFile(string(f), os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o640)
 	if err != nil {
@@ -88,19 +82,15 @@ func (f file) write(
 		return "", err
 	}
 
-	if err := errors.Join(out.Sync(), syncFolder(filepath.Dir(string(f)), st.Size() == 0)); err != nil {
+	if err := errors.Join(out.Sync(), f.syncFolder()); err != nil {
 		return "", err
 	}
 	return ticket.Taken, nil
 }
 
 // syncFolder makes the name of a new file survive a power cut.
-func syncFolder(name string, needed bool) error {
-	if !needed {
-		return nil
-	}
-
-	folder, err := os.Open(name)
+func (f file) syncFolder() error {
+	folder, err := os.Open(filepath.Dir(string(f)))
 	if err != nil {
 		return err
 	}

@@ -42,18 +42,10 @@ type Entry struct {
 
 // A Log is a station that writes its tickets, one at a time. It is safe for concurrent use.
 type Log struct {
-	o   Options
-	out output
+	o  Options
+	to file // "": standard output
 
 	mu sync.Mutex // it may be the backup of several stations
-}
-
-// An output writes one line, which ends with a newline.
-type output interface {
-	// write calls begin when all is ready, and before the first byte. It returns the errors of [Log.Print].
-	write(ctx context.Context, line []byte, begin func(context.Context) error) (ticket.Proof, error)
-	// check says whether it could write, and writes nothing.
-	check() error
 }
 
 const wanted = "want file:///var/log/ticketrail/tickets.jsonl or stdout"
@@ -73,9 +65,8 @@ func New(o Options) (*Log, error) {
 	case err != nil:
 		return nil, errors.New("to: not a URL; " + wanted)
 	case o.To == "stdout":
-		log.out = stream{o.Stdout}
 	case to.Scheme == "file" && to.Host == "" && filepath.IsAbs(to.Path) && filepath.Clean(to.Path) == to.Path:
-		log.out = file(to.Path)
+		log.to = file(to.Path)
 	default:
 		return nil, fmt.Errorf("to: %.100q is no place for tickets; %s", o.To, wanted)
 	}
@@ -87,7 +78,12 @@ func New(o Options) (*Log, error) {
 func (*Log) Idempotent() bool { return true }
 
 // Check says whether a ticket could be written now.
-func (l *Log) Check(context.Context) error { return l.out.check() }
+func (l *Log) Check(context.Context) error {
+	if l.to == "" {
+		return nil
+	}
+	return l.to.check()
+}
 
 // Pause is none: a log that cannot be written is tried again.
 func (*Log) Pause() push.Pause { return push.Pause{} }
@@ -116,22 +112,16 @@ func (l *Log) Print(
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.out.write(ctx, append(line, '\n'), begin)
-}
+	line = append(line, '\n')
+	if l.to != "" {
+		return l.to.write(ctx, line, begin)
+	}
 
-// stream is standard output. Who reads it says nothing.
-type stream struct{ w io.Writer }
-
-func (stream) check() error { return nil }
-
-func (s stream) write(
-	ctx context.Context, line []byte, begin func(context.Context) error,
-) (ticket.Proof, error) {
 	if err := begin(ctx); err != nil {
 		return "", err
 	}
-	if _, err := s.w.Write(line); err != nil {
+	if _, err := l.o.Stdout.Write(line); err != nil {
 		return "", fmt.Errorf("standard output: %w", err)
 	}
-	return ticket.Sent, nil
+	return ticket.Sent, nil // who reads it says nothing
 }

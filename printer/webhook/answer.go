@@ -24,32 +24,18 @@ type Answer struct {
 	Code int
 	// Said is the status and the first line of the answer that has any text, without secrets.
 	Said string
-	// Redirect is where a redirect that was not followed leads: its scheme and host, for the rest may be secret.
+	// Redirect is where a redirect leads, which is not followed: its scheme and host, for the rest may be secret.
 	Redirect string
 	// RetryAfter is the pause that the other side asks for, at most five minutes; 0: none. A date is not used, because
 	// the clock of this box or of the other side may be wrong by years.
 	RetryAfter time.Duration
-	// Resent says that the transport sent the message again after a connection had broken: nobody knows the fate
-	// of the first sending.
-	Resent bool
 }
 
 func (p *post) answer(res *http.Response) Answer {
-	answers := 1
-	for r := res.Request.Response; r != nil; r = r.Request.Response { // the redirects that were followed
-		answers++
-	}
-
-	a := Answer{Code: res.StatusCode, Said: p.said(res), RetryAfter: retryAfter(res)}
-	if location, err := res.Location(); err != nil || location.Host == "" {
-		a.Redirect = "no readable address"
-	} else {
+	a := Answer{Code: res.StatusCode, Said: p.said(res), RetryAfter: retryAfter(res), Redirect: "no readable address"}
+	if location, err := res.Location(); err == nil && location.Host != "" {
 		a.Redirect = layout.OneLine(location.Scheme + "://" + location.Host)
 	}
-
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	a.Resent = p.sendings > answers
 	return a
 }
 

@@ -68,20 +68,15 @@ func (k Keys) sign(h http.Header, id string, at time.Time, body []byte) {
 	if len(k.keys) == 0 {
 		return
 	}
-	h.Set(headerID, id)
-	h.Set(headerTimestamp, unixSeconds(at))
-	h.Set(headerSignature, k.signature(id, at, body))
-}
-
-func (k Keys) signature(id string, at time.Time, body []byte) string {
-	var all []string
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	var signatures []string
 	for _, key := range k.keys {
 		hash := hmac.New(sha256.New, key)
-		fmt.Fprintf(hash, "%s.%s.", id, unixSeconds(at))
-		hash.Write(body)
-		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(hash.Sum(nil)))
+		fmt.Fprintf(hash, "%s.%s.%s", id, seconds, body)
+		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(hash.Sum(nil)))
 	}
-	return strings.Join(all, " ")
-}
 
-func unixSeconds(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
+	h.Set(headerID, id)
+	h.Set(headerTimestamp, seconds)
+	h.Set(headerSignature, strings.Join(signatures, " "))
+}

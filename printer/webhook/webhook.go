@@ -48,15 +48,15 @@ func Post(ctx context.Context, rt http.RoundTripper, to *url.URL, m Message) (An
 	sending := &post{ctx: ctx, m: m, timer: time.AfterFunc(m.Timeout, func() { cancel(errTimeout) })}
 	defer sending.finish()
 
-	client := http.Client{Transport: rt, CheckRedirect: sameHost}
-	res, err := client.Do(sending.request(timed, to))
+	// Not by a client, which follows redirects: another address must receive neither the message nor a secret.
+	res, err := rt.RoundTrip(sending.request(timed, to))
 	if err != nil {
 		return Answer{}, sending.transportError(timed, err)
 	}
 	defer res.Body.Close()
 
 	// An answer without the message (a proxy's, for example) proves nothing about it.
-	if m.Begin != nil && !sending.sending() {
+	if m.Begin != nil && !sending.sent() {
 		return Answer{}, sending.transportError(timed, errors.New("it answered before the message was sent"))
 	}
 
@@ -91,22 +91,28 @@ type post struct {
 	mu       sync.Mutex // guards the fields below: the HTTP transport reads the body in a goroutine of its own
 	timer    *time.Timer
 	finished bool
-	begun    bool
+	begun    bool // Begin was called, with this result
 	beginErr error
-	sendings int // how often the transport has begun to send the body
+	read     bool // the transport has begun to send the body
 }
 
 // request builds the HTTP request. GetBody is set because the transport may need the body twice, on a connection that
-// turned out to be closed or after a redirect.
+// turned out to be closed.
 func (p *post) request(timed context.Context, to *url.URL) *http.Request {
 	r, _ := http.NewRequestWithContext(timed, http.MethodPost, "", nil) // fails only for another method or address
 	r.URL, r.Host, r.ContentLength = to, to.Host, int64(len(p.m.Body))
-	r.GetBody = func() (io.ReadCloser, error) { return &bodyReader{p: p, rest: bytes.NewReader(p.m.Body)}, nil }
+	r.GetBody = func() (io.ReadCloser, error) {
+		return io.NopCloser(&bodyReader{p, bytes.NewReader(p.m.Body)}), nil
+	}
 	r.Body, _ = r.GetBody()
 
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "ticketrail")
+	if to.User != nil {
+		password, _ := to.User.Password()
+		r.SetBasicAuth(to.User.Username(), password)
+	}
 	maps.Copy(r.Header, p.m.Header)
 
 	p.m.Keys.sign(r.Header, p.m.ID, time.Now(), p.m.Body)
@@ -116,9 +122,8 @@ func (p *post) request(timed context.Context, to *url.URL) *http.Request {
 // A bodyReader is the body of a request. The transport reads its first byte when the connection is open, so that is
 // the moment to call Begin: who cannot be reached leaves no doubt.
 type bodyReader struct {
-	p       *post
-	rest    *bytes.Reader
-	started bool
+	p    *post
+	rest *bytes.Reader
 }
 
 // Read calls Begin before it returns the first byte. If that fails, the transport gets the error and sends nothing of
@@ -127,17 +132,8 @@ func (b *bodyReader) Read(to []byte) (int, error) {
 	if err := b.p.begin(); err != nil {
 		return 0, err
 	}
-
-	if !b.started {
-		b.started = true
-		b.p.mu.Lock()
-		b.p.sendings++
-		b.p.mu.Unlock()
-	}
 	return b.rest.Read(to)
 }
-
-func (b *bodyReader) Close() error { return nil }
 
 // begin calls Begin before the first byte of the body, once however often the transport reads the body from its
 // start.
@@ -147,27 +143,28 @@ func (b *bodyReader) Close() error { return nil }
 func (p *post) begin() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	first := !p.begun && p.m.Begin != nil
 	switch {
 	case p.finished: // the transport still reads the body after the post has returned
 		return errTimeout
-	case p.begun || p.m.Begin == nil:
-		return p.beginErr
-	case !p.timer.Stop(): // Begin may wait for the disk; that time must not count against the other side
+	case first && !p.timer.Stop(): // Begin may wait for the disk; that time must not count against the other side
 		return errTimeout
+	case first:
+		p.begun = true
+		if p.beginErr = p.m.Begin(p.ctx); p.beginErr == nil {
+			p.timer.Reset(p.m.Timeout)
+		}
 	}
 
-	p.begun = true
-	if p.beginErr = p.m.Begin(p.ctx); p.beginErr == nil {
-		p.timer.Reset(p.m.Timeout)
-	}
+	p.read = p.read || p.beginErr == nil
 	return p.beginErr
 }
 
-// sending reports whether the body may have been sent.
-func (p *post) sending() bool {
+// sent reports whether the body may have been sent.
+func (p *post) sent() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.sendings > 0
+	return p.read
 }
 
 // finish makes later reads of the body fail: Begin must not be called after Post has returned.
@@ -182,11 +179,8 @@ func (p *post) finish() {
 // an ended context the caller's; only the rest is the other side's fault.
 func (p *post) transportError(timed context.Context, err error) error {
 	p.mu.Lock()
-	beginErr, sent := p.beginErr, p.sendings > 0
+	beginErr, sent := p.beginErr, p.read
 	p.mu.Unlock()
-	if inURL, ok := errors.AsType[*url.Error](err); ok {
-		err = inURL.Err // a url.Error prints the whole address
-	}
 
 	switch {
 	case beginErr != nil:
@@ -199,16 +193,6 @@ func (p *post) transportError(timed context.Context, err error) error {
 		return fmt.Errorf("no connection within %v", p.m.Timeout)
 	}
 	return err
-}
-
-// sameHost follows redirects within the same scheme and host if the method, and so the message, is kept. Any other
-// redirect is the answer: another host must receive neither the message nor a secret.
-func sameHost(r *http.Request, via []*http.Request) error {
-	first := via[0]
-	if r.Method != http.MethodPost || r.URL.Scheme != first.URL.Scheme || r.URL.Host != first.URL.Host || len(via) > 3 {
-		return http.ErrUseLastResponse
-	}
-	return nil
 }
 
 // A Backoff is the pauses between attempts: from First they double up to Last.

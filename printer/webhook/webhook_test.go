@@ -27,8 +27,12 @@ func TestAMessageIsVerifiedByTheLibraryOfStandardWebhooks(t *testing.T) {
 		body, _ = io.ReadAll(r.Body)
 	})
 	m := Message{ID: "7", Body: []byte(`{"a":1}`), Keys: keys}
+	to = strings.Replace(to, "http://", "http://me:key@", 1)
 	if err := Deliver(t.Context(), http.DefaultTransport, to, m); err != nil {
 		t.Fatal(err)
+	}
+	if got := header.Get("Authorization"); got != "Basic bWU6a2V5" {
+		t.Errorf("authorized as %q", got)
 	}
 	for _, secret := range []string{vectorSecret, "whsec_" + strings.Repeat("ab", 16)} { // while they are exchanged
 		check, err := standardwebhooks.NewWebhook(secret)
