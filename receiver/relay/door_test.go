@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -110,7 +111,7 @@ func TestTheRelaysAndTheBoxKnowHowFarItIsBehind(t *testing.T) {
 		!got.LastFetch.IsZero() {
 		t.Errorf("before the box: %+v", got)
 	}
-	if got := siteOf(t, s, d.Boxes(), quiet, 0); got != (Site{ID: quiet}) {
+	if got := siteOf(t, s, d.Boxes(), quiet, 0); !reflect.DeepEqual(got, Site{ID: quiet}) {
 		t.Errorf("a venue without requests: %+v", got)
 	}
 	b := newBox()

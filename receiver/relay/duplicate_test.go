@@ -55,7 +55,7 @@ func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if state.Messages != 1 || len(state.Replicas) != 2 {
+	if state.Messages != 1 || state.Servers != 3 {
 		t.Errorf("the stream is %+v, want one message", state)
 	}
 }

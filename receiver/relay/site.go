@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,7 @@ type Site struct {
 	Oldest      time.Time     `json:"oldest,omitzero"`       // when the first of them was stored
 	LastFetch   time.Time     `json:"last_fetch,omitzero"`   // when its box was last handed one
 	LastRequest time.Time     `json:"last_request,omitzero"` // when the newest request was stored
-	Behind      string        `json:"-"`                     // a server that does not know how far the box is
+	Behind      []string      `json:"-"`                     // servers that do not know how far the box is
 }
 
 // Sites lists the venues that have a consumer, the configuration file's included, with the reports of
@@ -72,7 +71,7 @@ func (s *Stream) site(ctx context.Context, venue string) (site Site, err error) 
 		return site, err
 	}
 	info := consumer.CachedInfo()
-	site = Site{ID: venue, Waiting: waiting(info), Behind: strings.Join(lagging(info.Cluster), ", ")}
+	site = Site{ID: venue, Waiting: waiting(info), Behind: lagging(info.Cluster)}
 	if last := info.Delivered.Last; last != nil {
 		site.LastFetch = *last
 	}
@@ -106,19 +105,10 @@ type State struct {
 	Messages, Bytes uint64
 	MaxBytes        int64 // -1: as much as the servers have
 	MaxAge          time.Duration
-	Differs         string // from the configuration that was asked with; empty: nothing
-	Leader          string // empty: the server is alone
-	Replicas        []Replica
-	Behind          []string // servers that do not have all requests, or not all venues
-}
-
-// A Replica is a server that has a copy of the stream, besides the leader.
-type Replica struct {
-	Name    string
-	Current bool // it has all, or nearly all
-	Offline bool
-	Lag     uint64        // of the operations that it must still apply
-	Active  time.Duration // since it was last heard
+	Differs         string   // from the configuration that was asked with; empty: nothing
+	Leader          string   // empty: the server is alone
+	Servers         int      // that have a copy of the stream
+	Behind          []string // those that do not have all requests, or not all venues
 }
 
 // lagging are the servers that have not all of something.
@@ -150,18 +140,15 @@ func (s *Stream) State(ctx context.Context, o Options) (State, error) {
 	}
 
 	state := State{Messages: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: info.Config.MaxBytes,
-		MaxAge: info.Config.MaxAge, Differs: differences(info.Config, o.wanted(info.Config))}
+		MaxAge: info.Config.MaxAge, Differs: differences(info.Config, o.wanted(info.Config)),
+		Servers: info.Config.Replicas}
 	venues, err := s.js.Stream(ctx, "KV_"+VenuesBucket)
 	if err != nil {
 		return State{}, fmt.Errorf("ask for the state of the bucket %s: %w", VenuesBucket, explain(err))
 	}
 	state.Behind = append(lagging(info.Cluster), lagging(venues.CachedInfo().Cluster)...)
-	if cluster := info.Cluster; cluster != nil {
-		state.Leader = cluster.Leader
-		for _, r := range cluster.Replicas {
-			state.Replicas = append(state.Replicas, Replica{Name: r.Name, Current: r.Current, Offline: r.Offline,
-				Lag: r.Lag, Active: r.Active})
-		}
+	if info.Cluster != nil {
+		state.Leader = info.Cluster.Leader
 	}
 	return state, nil
 }

@@ -17,7 +17,8 @@ type Overview struct {
 	At       time.Time         `json:"at"`
 	Findings []finding.Finding `json:"findings"` // the worst first
 	Stream   store.State       `json:"stream"`
-	Sites    []Site            `json:"sites"` // first those that were not heard of for longest
+	Sites    []Site            `json:"sites"`            // first those that were not heard of for longest
+	Behind   []string          `json:"behind,omitempty"` // servers that do not have everything
 }
 
 // A Site is a venue and its box.
@@ -170,21 +171,20 @@ func (o *Overview) findStream() {
 
 func (o *Overview) findServers() {
 	st := o.Stream
-	down := slices.Clone(st.Behind)
+	behind := slices.Clone(st.Behind)
 	for _, s := range o.Sites {
-		if s.Behind != "" {
-			down = append(down, s.Behind)
-		}
+		behind = append(behind, s.Behind...)
 	}
 
-	slices.Sort(down)
-	down = slices.Compact(down)
-	if len(down) > 0 {
-		o.find("servers/behind", finding.Fail, "servers", strings.Join(down, ", ")+" is down or behind: if another "+
-			"one ends too, no orders are accepted", "curl http://127.0.0.1:8222/healthz there says how it is; if its "+
-			"disk is full, make room, then systemctl restart nats-server")
+	slices.Sort(behind)
+	o.Behind = slices.Compact(behind)
+	if len(o.Behind) > 0 {
+		o.find("servers/behind", finding.Fail, "servers", strings.Join(o.Behind, ", ")+" is down or behind: if "+
+			"another one ends too, no orders are accepted",
+			"curl http://127.0.0.1:8222/healthz there says how it is; if its disk is full, make room, then systemctl "+
+				"restart nats-server")
 	} else {
-		o.find("", finding.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", len(st.Replicas)+1), "")
+		o.find("", finding.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", st.Servers), "")
 	}
 
 	online := 0

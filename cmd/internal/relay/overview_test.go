@@ -40,8 +40,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 	problems.Report.Problems = 1
 	two := site(time.Second, 0, 0)
 	two.TwoBoxes = true
-	fine := store.State{MaxBytes: 1000, Leader: "n1", MaxAge: 72 * time.Hour,
-		Replicas: []store.Replica{{Name: "n2", Current: true}, {Name: "n3", Current: true}}}
+	fine := store.State{MaxBytes: 1000, Leader: "n1", MaxAge: 72 * time.Hour, Servers: 3}
 	with := func(change func(*store.State)) store.State { s := fine; change(&s); return s }
 	full := func(bytes uint64) store.State { return with(func(s *store.State) { s.Bytes = bytes }) }
 	here := site(10*time.Second, 0, 0)
@@ -110,11 +109,11 @@ func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
 	w := &watch{ready: func() string { return "" }}
 	o := overview(time.Now(), []config.Venue{{ID: grill, Name: "Grill"}, {ID: bar, Name: "Grill"}},
-		store.State{Leader: "n1", Replicas: []store.Replica{{Name: "n2"}}},
+		store.State{Leader: "n1", Servers: 2, Behind: []string{"n2"}},
 		[]store.Site{{ID: grill, Waiting: 1, Oldest: time.Now()}, {ID: bar}})
 	w.last.Store(&o)
 	series := seriesOf(t, w)
-	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_replica_current"] != 2 ||
+	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_server_behind"] != 1 ||
 		series["ticketrail_relay_ready"] != 1 {
 		t.Errorf("of two venues with one name, and two servers, the series are %v", series)
 	}

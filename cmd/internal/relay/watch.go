@@ -126,14 +126,14 @@ var (
 	descBytes    = prometheus.NewDesc("ticketrail_relay_stream_bytes", "What they take on each server.", nil, nil)
 	descMaxBytes = prometheus.NewDesc("ticketrail_relay_stream_max_bytes",
 		"What they may take: nats.max_bytes. A full stream refuses orders.", nil, nil)
-	descReplica = prometheus.NewDesc("ticketrail_relay_replica_current",
-		"Whether the server has every print request (1), or is down or behind (0).", []string{"server"}, nil)
+	descBehind = prometheus.NewDesc("ticketrail_relay_server_behind",
+		"Always 1: the server does not have every print request; no series when it has.", []string{"server"}, nil)
 )
 
 // Describe implements [prometheus.Collector].
 func (*watch) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descReady, descLooked, descOnline, descLastSeen, descWaiting, descOldest,
-		descLastRequest, descOpen, descMessages, descBytes, descMaxBytes, descReplica} {
+		descLastRequest, descOpen, descMessages, descBytes, descMaxBytes, descBehind} {
 		ch <- d
 	}
 }
@@ -179,11 +179,8 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 	gauge(descMessages, float64(latest.Stream.Messages))
 	gauge(descBytes, float64(latest.Stream.Bytes))
 	gauge(descMaxBytes, float64(max(0, latest.Stream.MaxBytes)))
-	if latest.Stream.Leader != "" {
-		gauge(descReplica, 1, latest.Stream.Leader)
-	}
-	for _, r := range latest.Stream.Replicas {
-		gauge(descReplica, daemon.Truth(r.Current && !r.Offline), r.Name)
+	for _, server := range latest.Behind {
+		gauge(descBehind, 1, server)
 	}
 }
 
