@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/go-text/typesetting/font"
 	"github.com/go-text/typesetting/font/opentype"
@@ -32,24 +31,19 @@ const (
 func openFonts(paths []string) ([]*outline, error) {
 	var fonts []*outline
 	var errs []error
-
 	for _, p := range paths {
+		var opened []*outline
 		info, err := os.Stat(p)
+
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("font %s: %w; use a .ttf, .otf or .ttc file or a folder of them", p,
-				withoutPath(err)))
+			err = fmt.Errorf("font %s: %w; use a .ttf, .otf or .ttc file or a folder of them", p, withoutPath(err))
 		case info.IsDir():
-			ff, err := openFolder(p)
-			fonts, errs = append(fonts, ff...), append(errs, err)
+			opened, err = openFolder(p)
 		default:
-			opened, _, err := openFont(p)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			fonts = append(fonts, opened)
+			opened, err = openFiles([]string{p})
 		}
+		fonts, errs = append(fonts, opened...), append(errs, err)
 	}
 
 	if len(fonts) > maxFonts {
@@ -76,75 +70,52 @@ func openFolder(folder string) ([]*outline, error) {
 		return nil, fmt.Errorf("font folder %s: %w", folder, withoutPath(err))
 	}
 
-	type found struct {
-		*outline
-		rank float64
-	}
-	var ff []found
-	var errs []error
-
+	var files []string
 	for _, e := range entries {
-		switch strings.ToLower(filepath.Ext(e.Name())) {
-		case ".ttf", ".otf", ".ttc":
-		default:
-			continue
+		if slices.Contains([]string{".ttf", ".otf", ".ttc"}, strings.ToLower(filepath.Ext(e.Name()))) {
+			files = append(files, filepath.Join(folder, e.Name()))
 		}
-		if len(ff) >= maxFonts {
-			errs = append(errs, fmt.Errorf("font folder %s: has more than %d fonts, the rest is not used; list "+
-				"the needed ones", folder, maxFonts))
-			break
-		}
-
-		opened, about, err := openFont(filepath.Join(folder, e.Name()))
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-
-		// An italic font comes after every upright one, whatever its weight.
-		rank := math.Abs(float64(about.Aspect.Weight - font.WeightNormal))
-		if about.Aspect.Style != font.StyleNormal {
-			rank += 1000
-		}
-		ff = append(ff, found{opened, rank})
 	}
-
-	if len(ff) == 0 && len(errs) == 0 {
+	if len(files) == 0 {
 		return nil, fmt.Errorf("font folder %s: contains no .ttf, .otf or .ttc file", folder)
 	}
 
-	slices.SortStableFunc(ff, func(a, b found) int { return int(a.rank - b.rank) })
-	fonts := make([]*outline, len(ff))
-	for i, f := range ff {
-		fonts[i] = f.outline
+	fonts, err := openFiles(files[:min(len(files), maxFonts+1)]) // openFonts reports the one too many
+	slices.SortStableFunc(fonts, func(a, b *outline) int { return cmp.Compare(a.rank, b.rank) })
+	return fonts, err
+}
+
+// openFiles opens those of the fonts that can be read.
+func openFiles(paths []string) (fonts []*outline, err error) {
+	var errs []error
+	for _, p := range paths {
+		opened, err := openFont(p)
+		if err == nil {
+			fonts = append(fonts, opened)
+		}
+		errs = append(errs, err)
 	}
 	return fonts, errors.Join(errs...)
 }
 
 // openFont reads which characters a font has. It does not read their outlines: the outlines of one font with all of
 // Chinese take 15 MB, and few kitchens draw with it.
-func openFont(path string) (o *outline, about font.Description, err error) {
-	o = &outline{path: path, has: make(runes)}
-	err = readFont(path, func(l *opentype.Loader) error {
-		characters, err := readCmap(l)
-		if err != nil {
+func openFont(path string) (*outline, error) {
+	opened := &outline{path: path}
+	err := readFont(path, func(l *opentype.Loader) (err error) {
+		if opened.has, err = readCmap(l); err != nil {
 			return err
 		}
 
-		count := 0
-		// Remembering the characters avoids loading every font to draw one line.
-		// A table with more entries is corrupt.
-		for it := characters.Iter(); it.Next() && count <= unicode.MaxRune; count++ {
-			if letter, gid := it.Char(); gid != 0 && letter >= ' ' && letter <= unicode.MaxRune {
-				o.has.add(letter)
-			}
+		about, _ := font.Describe(l, nil)
+		opened.squares = strings.HasPrefix(about.Family, "Unifont")
+		opened.rank = math.Abs(float64(about.Aspect.Weight - font.WeightNormal))
+		if about.Aspect.Style != font.StyleNormal {
+			opened.rank += 1000
 		}
-
-		about, _ = font.Describe(l, nil)
-		o.squares = strings.HasPrefix(about.Family, "Unifont")
 		return nil
 	})
-	return o, about, err
+	return opened, err
 }
 
 // readCmap reads the table of the characters. It fails if [font.NewFont] would: the other tables that NewFont requires

@@ -63,16 +63,8 @@ const (
 	japanese
 )
 
-// face returns the built-in font with the shapes of the variant.
-func (v variant) face() font.Face {
-	switch v {
-	case traditional:
-		return bitmapfont.FaceTC
-	case japanese:
-		return bitmapfont.Face
-	}
-	return bitmapfont.FaceSC
-}
+// faces are the built-in font with the shapes of each variant.
+var faces = [...]font.Face{simplified: bitmapfont.FaceSC, traditional: bitmapfont.FaceTC, japanese: bitmapfont.Face}
 
 // variantOf guesses the region: by the letters that only Japanese and Korean have, else by which
 // national character sets contain the rarer characters. Unicode gives one number to a Chinese
@@ -179,7 +171,7 @@ func isInk(m image.Image, x, y int) bool {
 
 // glyphIn finds r in the face of the variant, or in another face if only that one has it.
 func glyphIn(r rune, v variant) glyph {
-	for _, f := range []font.Face{v.face(), bitmapfont.Face, bitmapfont.FaceSC, bitmapfont.FaceTC} {
+	for _, f := range []font.Face{faces[v], bitmapfont.Face, bitmapfont.FaceSC, bitmapfont.FaceTC} {
 		if drawn := glyphOf(f, r); !drawn.empty() {
 			return drawn
 		}
@@ -212,36 +204,26 @@ func composeGlyph(u unit, v variant) glyph {
 // withMark puts a mark on a letter. Marks above and below keep clear of the letter's own ink as far
 // as there is room.
 func (g glyph) withMark(mark glyph) glyph {
-	// The marks of the font are drawn for letters of normal width.
-
-	if g.w > mark.w { // centre the mark on a wide letter
+	if g.w > mark.w { // the marks of the font are drawn for letters of normal width
 		for y := range mark.rows {
 			mark.rows[y] >>= (g.w - mark.w) / 2
 		}
 	}
 
-	top, bottom := mark.extent()
-	switch {
-	// Move a mark above the letter up until it is clear of the letter, or at the top.
+	step, room := 0, 0
+	switch top, bottom := mark.extent(); {
 	case bottom <= 5: // above
-		for dy := 0; dy >= -top; dy-- {
-			if moved := mark.shifted(dy); !moved.touches(g) || dy == -top {
-				mark = moved
-				break
-			}
-		}
-	// Move a mark below the letter down in the same way.
+		step, room = -1, top
 	case top >= 9: // below
-		for dy := 0; dy <= fontRows-bottom; dy++ {
-			if moved := mark.shifted(dy); !moved.touches(g) || dy == fontRows-bottom {
-				mark = moved
-				break
-			}
-		}
+		step, room = 1, fontRows-bottom
 	}
 
+	moved := mark
+	for n := 1; n <= room && moved.touches(g); n++ {
+		moved = mark.shifted(n * step)
+	}
 	for y := range g.rows {
-		g.rows[y] |= mark.rows[y]
+		g.rows[y] |= moved.rows[y]
 	}
 	return g
 }

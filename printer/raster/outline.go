@@ -4,6 +4,7 @@ import (
 	"image"
 	"image/draw"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/go-text/typesetting/font"
@@ -22,31 +23,15 @@ import (
 // sells Thai dishes keeps no Thai font in memory.
 type outline struct {
 	path string
-	has  runes // characters in its cmap table
+	has  font.Cmap // its characters, by which it is chosen without being loaded
 	// squares says that its outlines are the squares of a bitmap, so enlarging shows no more.
 	squares bool
+	// rank is 0 for a regular font; that of an italic one is higher than any upright one's, whatever its weight.
+	rank float64
 
 	mu     sync.Mutex // guards the fields below: a face is not safe for concurrent use
 	face   *font.Face // nil until loaded
 	broken bool       // it panicked, or its file was removed; never tried again
-}
-
-// runes is a set of characters, 256 to an entry. A CJK font has tens of thousands, and the set
-// stays in memory although the font does not.
-type runes map[rune]*[8]uint32
-
-func (s runes) add(r rune) {
-	page := s[r>>8]
-	if page == nil {
-		page = new([8]uint32)
-		s[r>>8] = page
-	}
-	page[r>>5&7] |= 1 << (r & 31)
-}
-
-func (s runes) has(r rune) bool {
-	page := s[r>>8]
-	return page != nil && page[r>>5&7]&(1<<(r&31)) != 0
 }
 
 // hasAll reports whether the font draws all of text, composed or decomposed. Orders come in both
@@ -60,55 +45,44 @@ func (o *outline) hasAll(text []rune) bool {
 }
 
 // draws reports whether the font has every character of text and shows ink for all that should be
-// seen. Invisible characters only need not exist.
+// seen. Some fonts map characters they lack to empty glyphs. Invisible characters only need not exist.
 func (o *outline) draws(text []rune) bool {
-	for _, r := range text {
-		switch {
-		case r == ' ':
-		case isInvisible(r):
-			continue
+	return o.try(func() bool {
+		for _, r := range text {
+			if gid, has := o.has.Lookup(r); (!has || gid == 0) && (r == ' ' || !isInvisible(r)) {
+				return false
+			}
 		}
-		if !o.has.has(r) {
-			return false
-		}
-	}
-
-	for _, r := range text {
-		if !isInvisible(r) && !o.ink(r) {
-			return false
-		}
-	}
-	return true
+		return !slices.ContainsFunc(text, func(r rune) bool { return !isInvisible(r) && !o.ink(r) })
+	})
 }
 
-// ink reports whether the glyph of r shows something. Some fonts map characters they lack to empty
-// glyphs.
-func (o *outline) ink(r rune) (ok bool) {
+// ink reports whether the glyph of r shows something. It is called in try.
+func (o *outline) ink(r rune) bool {
+	if !o.load() {
+		return false
+	}
+	gid, _ := o.face.NominalGlyph(r)
+	data, has := o.face.GlyphDataOutline(gid)
+	return has && len(data.Segments) > 0 && len(data.Segments) <= maxSegments
+}
+
+// try calls do, one call at a time. A parser that panics on a font would do so for every line: the font is given up.
+func (o *outline) try(do func() bool) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-
 	defer func() {
-		// A parser that panics on a font would do so for every line: give the font up.
 		if recover() != nil {
 			o.broken, ok = true, false
 		}
 	}()
-
-	if !o.load() {
-		return false
-	}
-
-	if gid, has := o.face.NominalGlyph(r); has {
-		data, has := o.face.GlyphDataOutline(gid)
-		ok = has && len(data.Segments) > 0 && len(data.Segments) <= maxSegments
-	}
-	return ok
+	return !o.broken && do()
 }
 
 // load loads the font if needed and reports whether it can be used. Call it with mu held. A face
 // stays loaded: the next ticket of this kitchen probably needs it again.
 func (o *outline) load() bool {
-	if o.face == nil && !o.broken {
+	if o.face == nil {
 		loaded, err := loadFont(o.path)
 		if err != nil { // openFont could read its part of it
 			o.broken = true
@@ -133,21 +107,16 @@ const maxSegments = 10_000
 // draw draws a unit into its columns; ok is false if the font turns out to be broken. The image has
 // exactly the unit's columns, so a wide letter never covers its neighbour's.
 func (o *outline) draw(u unit, c cell, v variant) (m Image, ok bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	defer func() {
-		if recover() != nil {
-			o.broken, ok = true, false
+	ok = o.try(func() bool {
+		if !o.load() {
+			return false
 		}
-	}()
-	if !o.load() {
-		return Image{}, false
-	}
-
-	shaped := o.shape(u, v)
-	m = newImage(u.columns*c.w, c.h)
-	shaped.fit(u, c, float32(o.face.Upem())).fill(m)
-	return m, true
+		shaped := o.shape(u, v)
+		m = newImage(u.columns*c.w, c.h)
+		shaped.fit(u, c, float32(o.face.Upem())).fill(m)
+		return true
+	})
+	return m, ok
 }
 
 // shape lays out the text of a unit with HarfBuzz.
