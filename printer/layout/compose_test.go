@@ -104,7 +104,7 @@ func expected(t ticket.Ticket) string {
 	}
 	s += t.Raw
 	if t.Kind == ticket.Test {
-		for _, sc := range scripts() {
+		for _, sc := range scripts {
 			s += sc.example
 		}
 		s += Clean(t.Request)

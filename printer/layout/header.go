@@ -44,25 +44,26 @@ func (c *composer) headerFields(d *ticket.Delivery) {
 		names = HeaderFields()
 	}
 
-	var fields []Span
+	var shared []Span
+	values := c.values(d)
 	for _, name := range names {
-		field := c.headerField(name, &d.Ticket)
+		field := values[name]
 		switch {
 		case strings.Contains(name, "{"):
-			c.shareLines(fields)
-			fields = nil
+			c.shareLines(shared)
+			shared = nil
 			c.ownLine(name, d)
 		case field.Text == "":
 		case name == "venue":
-			c.shareLines(fields)
-			fields = nil
+			c.shareLines(shared)
+			shared = nil
 			c.centred(field.Text, field.Style)
 		default:
-			fields = append(fields, field)
+			shared = append(shared, field)
 		}
 	}
 
-	c.shareLines(fields)
+	c.shareLines(shared)
 }
 
 // placeholder is a field of the ticket in a line of the configuration: {table}.
@@ -71,9 +72,9 @@ var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 // ownLine prints a line of the configuration in the middle of the paper. A line of which no placeholder has a value
 // does not print.
 func (c *composer) ownLine(line string, d *ticket.Delivery) {
-	says := !placeholder.MatchString(line)
+	values, says := c.values(d), !placeholder.MatchString(line)
 	text := placeholder.ReplaceAllStringFunc(line, func(name string) string {
-		value := c.placeholder(name[1:len(name)-1], d)
+		value := values[name[1:len(name)-1]].Text
 		says = says || value != ""
 		return value
 	})
@@ -81,19 +82,6 @@ func (c *composer) ownLine(line string, d *ticket.Delivery) {
 	if says {
 		c.centred(text, Style{})
 	}
-}
-
-func (c *composer) placeholder(name string, d *ticket.Delivery) string {
-	switch name {
-	case "printer":
-		return c.text(c.Printer)
-	case "request":
-		return c.text(ticket.Short(d.Ticket.Request))
-	case "job":
-		return strconv.FormatUint(d.Job, 10)
-	}
-
-	return c.headerField(name, &d.Ticket).Text
 }
 
 func (c *composer) shareLines(fields []Span) {
@@ -146,50 +134,35 @@ func (c *composer) spread(fields []Span) {
 	c.add(l)
 }
 
-// headerField returns a field of the header; empty if the ticket lacks it or there is no such field.
-// Number and table are the biggest because they are called across the kitchen.
-func (c *composer) headerField(name string, t *ticket.Ticket) Span {
+// values are what the fields of the header and the placeholders say; empty if the ticket lacks it. Number and table are
+// the biggest because they are called across the kitchen.
+func (c *composer) values(d *ticket.Delivery) map[string]Span {
+	t, tall := &d.Ticket, Style{Bold: true, Height: 2}
 	clock, date := clockAndDate(t.Received, t.Zone)
-
-	tall := Style{Bold: true, Height: 2}
-	switch name {
-	case "venue":
-		return Span{Text: c.text(t.VenueName), Style: Style{Bold: true}}
-	case "number":
-		return Span{Text: c.number(t), Style: c.sized(c.NumberSize, Size{2, 2})}
-	case "slip":
-		return Span{Text: c.slip, Style: c.sized(c.NumberSize, Size{2, 2})}
-	case "table":
-		return Span{Text: c.table(t), Style: c.sized(c.TableSize, Size{2, 2})}
-	case "type":
-		return Span{Text: c.text(t.Type), Style: tall}
-	case "time":
-		return Span{Text: clock, Style: tall}
-	case "server":
-		return Span{Text: labelled("Server", c.text(t.Server))}
-	case "date":
-		return Span{Text: date}
-	case "guests":
-		return Span{Text: labelled("Guests", c.text(t.Guests))}
-	case "destination":
-		return Span{Text: labelled("For", c.text(t.Destination))}
-	case "course":
-		return Span{Text: labelled("Course", c.text(t.Course))}
-	case "promised":
-		return Span{Text: c.text(Wanted(t)), Style: tall}
-	case "customer":
-		if c.slip != "" { // a drink is called out by name
-			return Span{Text: c.text(t.Customer), Style: tall}
-		}
-		return Span{Text: c.text(t.Customer)}
+	values := map[string]Span{
+		"venue":       {Text: c.text(t.VenueName), Style: Style{Bold: true}},
+		"number":      {Text: ticket.NumberLabel(c.text(t.Number)), Style: c.sized(c.NumberSize, Size{2, 2})},
+		"slip":        {Text: c.slip, Style: c.sized(c.NumberSize, Size{2, 2})},
+		"table":       {Text: ticket.TableLabel(c.text(t.Table), t.Type), Style: c.sized(c.TableSize, Size{2, 2})},
+		"type":        {Text: c.text(t.Type), Style: tall},
+		"time":        {Text: clock, Style: tall},
+		"server":      {Text: labelled("Server", c.text(t.Server))},
+		"date":        {Text: date},
+		"guests":      {Text: labelled("Guests", c.text(t.Guests))},
+		"destination": {Text: labelled("For", c.text(t.Destination))},
+		"course":      {Text: labelled("Course", c.text(t.Course))},
+		"promised":    {Text: c.text(Wanted(t)), Style: tall},
+		"customer":    {Text: c.text(t.Customer)},
+		"printer":     {Text: c.text(c.Printer)},
+		"request":     {Text: c.text(ticket.Short(t.Request))},
+		"job":         {Text: strconv.FormatUint(d.Job, 10)},
 	}
-	return Span{}
+
+	if c.slip != "" { // a drink is called out by name
+		values["customer"] = Span{Text: c.text(t.Customer), Style: tall}
+	}
+	return values
 }
-
-// number and table add the words that tell the two apart (#18, Table 18).
-func (c *composer) number(t *ticket.Ticket) string { return ticket.NumberLabel(c.text(t.Number)) }
-
-func (c *composer) table(t *ticket.Ticket) string { return ticket.TableLabel(c.text(t.Table), t.Type) }
 
 // labelled returns "Server Ana", or "" without a name: a label alone would look like a fault.
 func labelled(label, s string) string {
@@ -253,19 +226,16 @@ func (c *composer) alsoAt(t *ticket.Ticket) {
 // not the first.
 func (c *composer) ticketIdentity(d *ticket.Delivery) {
 	var parts []string
+	add := func(yes bool, part string) {
+		if yes && part != "" {
+			parts = append(parts, part)
+		}
+	}
 
-	if request := c.text(ticket.Short(d.Ticket.Request)); request != "" {
-		parts = append(parts, request)
-	}
-	if d.Job != 0 {
-		parts = append(parts, "job "+strconv.FormatUint(d.Job, 10))
-	}
-	if printer := c.text(c.Printer); printer != "" {
-		parts = append(parts, printer)
-	}
-	if d.Attempt > 1 {
-		parts = append(parts, "attempt "+strconv.Itoa(d.Attempt))
-	}
+	add(true, c.text(ticket.Short(d.Ticket.Request)))
+	add(d.Job != 0, "job "+strconv.FormatUint(d.Job, 10))
+	add(true, c.text(c.Printer))
+	add(d.Attempt > 1, "attempt "+strconv.Itoa(d.Attempt))
 
 	if len(parts) > 0 {
 		c.flow(paragraph{text: strings.Join(parts, " | ")})

@@ -7,27 +7,21 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// script is a sample of a writing system that a printer may lack.
-type script struct{ name, example string }
-
-// scripts are names of dishes in scripts that printers often lack, from the most common to the
-// rarest.
-func scripts() []script {
-	return []script{
-		{"Latin", "Crème brûlée, jalapeño, Žižkov, ½ l"},
-		{"Euro", "12 €"},
-		{"Vietnamese", "Phở bò, bánh mì"},
-		{"Greek", "Μουσακάς"},
-		{"Cyrillic", "Борщ, вареники"},
-		{"Hebrew", "חומוס"},
-		{"Arabic", "كباب"},
-		{"Thai", "ผัดไทย"},
-		{"Devanagari", "पनीर टिक्का"},
-		{"Kana", "すし ラーメン"},
-		{"Han", "宫保鸡丁 麻婆豆腐"},
-		{"Hangul", "비빔밥"},
-		{"Emoji", "🌶"},
-	}
+// scripts are names of dishes in writing systems that printers often lack, from the most common to the rarest.
+var scripts = [...]struct{ name, example string }{
+	{"Latin", "Crème brûlée, jalapeño, Žižkov, ½ l"},
+	{"Euro", "12 €"},
+	{"Vietnamese", "Phở bò, bánh mì"},
+	{"Greek", "Μουσακάς"},
+	{"Cyrillic", "Борщ, вареники"},
+	{"Hebrew", "חומוס"},
+	{"Arabic", "كباب"},
+	{"Thai", "ผัดไทย"},
+	{"Devanagari", "पनीर टिक्का"},
+	{"Kana", "すし ラーメン"},
+	{"Han", "宫保鸡丁 麻婆豆腐"},
+	{"Hangul", "비빔밥"},
+	{"Emoji", "🌶"},
 }
 
 // test prints the printer's abilities, and says in words where to look and when to listen, so that
@@ -36,7 +30,8 @@ func (c *composer) test(t *ticket.Ticket) {
 	say := func(s string) { c.flow(paragraph{text: s}) }
 	c.heading("width", Style{Bold: true})
 	say(strconv.Itoa(c.columns) + " columns: the digits fill one line from edge to edge, no more and no less.")
-	c.add(Line{Spans: []Span{{Text: ruler(c.columns)}}})
+	// A missing or wrapped digit shows that the configured width is wrong.
+	c.add(Line{Spans: []Span{{Text: strings.Repeat("1234567890", c.columns/10+1)[:c.columns]}}})
 
 	c.heading("sizes", Style{Bold: true})
 	for _, s := range []Span{
@@ -62,7 +57,7 @@ func (c *composer) test(t *ticket.Ticket) {
 	c.heading("letters", Style{Bold: true})
 	say("What the printer cannot draw stands here in Latin letters between ~tildes~, or as its " +
 		"name in brackets; no question mark stands for a letter.")
-	for _, s := range scripts() {
+	for _, s := range scripts {
 		label := s.name + ":" + spaces(max(12-len(s.name)-1, 1))
 		c.flow(paragraph{label: []Span{{Text: label}}, text: c.text(s.example)})
 	}
@@ -78,14 +73,4 @@ func (c *composer) test(t *ticket.Ticket) {
 	c.heading("buzzer and cut", Style{Bold: true})
 	say("One beep before this slip, if there is a buzzer. " +
 		"Then one cut below the last line, if there is a blade, through no letter.")
-}
-
-// ruler returns the digits that count columns: a missing or wrapped digit shows that the configured
-// width is wrong.
-func ruler(columns int) string {
-	var b strings.Builder
-	for i := range columns {
-		b.WriteByte("0123456789"[(i+1)%10])
-	}
-	return b.String()
 }
