@@ -38,7 +38,7 @@ func TestTheErrorOfAnInvalidAddressShowsAValidOne(t *testing.T) {
 		"serial:///dev/t?speed=9600":          `unknown setting "speed"; use baud, flow, bits, parity, stop`,
 		"serial:///dev/t?baud=9600&baud=9600": "baud is set twice",
 		"serial:///dev/t?baud=9600&flow=on":   "flow=on is not valid; use none, rtscts, dtrdsr, xonxoff",
-		"serial:///dev/t?baud=9600&bits=9":    "bits=9 is not valid; use 7, 8",
+		"serial:///dev/t?baud=9600&bits=9":    "bits=9 is not valid; use 8, 7",
 		"serial:///dev/t?baud=9600&parity=":   "parity= is not valid; use none, even, odd",
 		"serial:///dev/t?baud=9600&stop=1.5":  "stop=1.5 is not valid; use 1, 2",
 		"serial:///dev/t?baud=9600&%zz":       "not name=value",

@@ -18,27 +18,22 @@ import (
 // printer that is off (a timeout) from one that refuses.
 func connectError(address string, after time.Duration, err error) error {
 	_, port, _ := net.SplitHostPort(address)
-	cause, hint := err, ""
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		cause, hint = dns, "is the name correct? an IP address needs no name server"
-	} else if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		cause = errno
-		switch errno {
-		case syscall.ECONNREFUSED:
-			hint = fmt.Sprintf("is the printer on and is %s its port? "+
-				"a printer that serves one client refuses others while a till prints", port)
-		case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN:
-			hint = "is the printer on, its cable plugged in, and the address correct?"
-		case syscall.ETIMEDOUT:
-			hint = "is the printer on and the address correct?"
-		}
-	} else if op, ok := errors.AsType[*net.OpError](err); ok {
-		cause = op.Err
-	}
+	cause, hint := stripWrappers(err), ""
+	_, unknownName := errors.AsType[*net.DNSError](err)
 
-	if errors.Is(err, context.DeadlineExceeded) {
-		return withHint("connect tcp "+address, fmt.Errorf("no answer in %s (%w)", after.Round(100*time.Millisecond),
-			context.DeadlineExceeded), "is the printer on, the address correct, or a till connected to it?")
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		cause = fmt.Errorf("no answer in %s (%w)", after.Round(100*time.Millisecond), context.DeadlineExceeded)
+		hint = "is the printer on, the address correct, or a till connected to it?"
+	case unknownName:
+		hint = "is the name correct? an IP address needs no name server"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		hint = fmt.Sprintf("is the printer on and is %s its port? "+
+			"a printer that serves one client refuses others while a till prints", port)
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTDOWN):
+		hint = "is the printer on, its cable plugged in, and the address correct?"
+	case errors.Is(err, syscall.ETIMEDOUT):
+		hint = "is the printer on and the address correct?"
 	}
 	return withHint("connect tcp "+address, cause, hint)
 }

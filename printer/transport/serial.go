@@ -26,14 +26,14 @@ type serialDialer struct {
 }
 
 // A flow is the flow control: how the printer says that it cannot take more at the moment.
-type flow string
+type flow int
 
 const (
-	noFlow flow = "none"
-	rtsCTS flow = "rtscts" // the CTS signal; the kernel's driver handles it
+	noFlow flow = iota
+	rtsCTS      // the CTS signal; the kernel's driver handles it
 	// The DSR signal, the default of most receipt printers. No Linux driver handles it, so this package does.
-	dtrDSR  flow = "dtrdsr"
-	xonXOFF flow = "xonxoff" // the bytes 11h and 13h from the printer; the kernel handles and removes them
+	dtrDSR
+	xonXOFF // the bytes 11h and 13h from the printer; the kernel handles and removes them
 )
 
 const serialExample = "serial:///dev/ttyUSB0?baud=19200"
@@ -61,25 +61,20 @@ func parseSerial(rest string) (Dialer, error) {
 		return nil, fmt.Errorf("baud=%s is not a valid speed; printers use 9600, 19200, 38400 or 115200", baud)
 	}
 
-	// pick returns one setting, or sets err if it is not one of allowed. The first error stays.
-	pick := func(name, fallback string, allowed ...string) string {
-		value := settings.Get(name)
-		switch {
-		case !settings.Has(name):
-			return fallback
-		case err == nil && !slices.Contains(allowed, value):
-			err = fmt.Errorf("%s=%s is not valid; use %s", name, value, strings.Join(allowed, ", "))
+	// pick returns which of the values a setting has, by default the first, or sets err. The first error stays.
+	pick := func(name string, values ...string) int {
+		at := slices.Index(values, settings.Get(name))
+		if at < 0 && settings.Has(name) && err == nil {
+			err = fmt.Errorf("%s=%s is not valid; use %s", name, settings.Get(name), strings.Join(values, ", "))
 		}
-		return value
+		return max(at, 0)
 	}
 
-	dialer.flow = flow(pick("flow", string(noFlow),
-		string(noFlow), string(rtsCTS), string(dtrDSR), string(xonXOFF)))
-	dialer.mode.DataBits, _ = strconv.Atoi(pick("bits", "8", "7", "8"))
-	parities := map[string]serial.Parity{"even": serial.EvenParity, "odd": serial.OddParity} // "none" is the zero value
-	dialer.mode.Parity = parities[pick("parity", "none", "none", "even", "odd")]
-	stops := map[string]serial.StopBits{"2": serial.TwoStopBits} // "1" is the zero value
-	dialer.mode.StopBits = stops[pick("stop", "1", "1", "2")]
+	dialer.flow = flow(pick("flow", "none", "rtscts", "dtrdsr", "xonxoff"))
+	dialer.mode.DataBits = [...]int{8, 7}[pick("bits", "8", "7")]
+	dialer.mode.Parity = [...]serial.Parity{serial.NoParity, serial.EvenParity, serial.OddParity}[pick(
+		"parity", "none", "even", "odd")]
+	dialer.mode.StopBits = [...]serial.StopBits{serial.OneStopBit, serial.TwoStopBits}[pick("stop", "1", "2")]
 
 	if err != nil {
 		return nil, err

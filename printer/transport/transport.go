@@ -149,17 +149,16 @@ func CanonicalAddress(address string) string {
 		return address
 	}
 
-	switch d := dialer.(type) {
-	case tcpDialer:
-		return "tcp://" + d.address
-	case serialDialer: // without its settings: the same device may also be opened as a file
-		return "file://" + d.path
-	case fileDialer:
-		return "file://" + d.path
-	default:
-		return fmt.Sprint(d)
-	}
+	return fmt.Sprint(dialer)
 }
+
+// String is the same for every spelling of the address.
+func (d tcpDialer) String() string { return "tcp://" + d.address }
+
+func (d fileDialer) String() string { return "file://" + d.path }
+
+// String is without the settings: the same device may also be opened as a file.
+func (d serialDialer) String() string { return "file://" + d.path }
 
 var errUser = errors.New("an address has no user name; use tcp://host:9100")
 
