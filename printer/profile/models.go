@@ -2,7 +2,6 @@ package profile
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -24,9 +23,7 @@ var models = sync.OnceValue(func() []Profile {
 	return out
 })
 
-// decode reads a list of models. Each has a name and sets every key, except those whose default is
-// "none", false, scaled, auto or the speed of a slow thermal printer. A key with a default may be missing,
-// because "none" is the safe choice; a missing width or feed has none.
+// decode reads a list of models. Keys with a safe default may be missing.
 func decode(b []byte) ([]Profile, error) {
 	var file struct {
 		Tables map[string]any   `yaml:"tables"` // YAML anchors for code_pages
@@ -36,25 +33,10 @@ func decode(b []byte) ([]Profile, error) {
 		return nil, err
 	}
 
-	if len(file.Models) == 0 {
-		return nil, errors.New("no models")
-	}
-
-	seen := map[string]bool{}
 	var out []Profile
-	for i, m := range file.Models {
-		name, _ := m["name"].(string)
-		if name == "" || seen[name] {
-			return nil, fmt.Errorf("models[%d]: name: %v is missing or already used", i, m["name"])
-		}
-		seen[name] = true
+	for _, m := range file.Models {
+		name := fmt.Sprint(m["name"])
 		delete(m, "name")
-
-		for _, k := range []string{"about", "columns", "dots", "code_pages", "cutter", "feed_before_cut"} {
-			if _, ok := m[k]; !ok {
-				return nil, fmt.Errorf("%s: %s: missing", name, k)
-			}
-		}
 
 		profile, err := Profile{
 			Name: name, TwoByte: NoTwoByte, Sizing: Scaled, Raster: NoRaster, QR: NoQR, Buzzer: NoBuzzer,

@@ -66,22 +66,15 @@ func TestLookupReturnsACopy(t *testing.T) {
 	}
 }
 
-func TestDecodeRejectsInvalidModels(t *testing.T) {
-	const whole = "about: x, columns: 42, dots: 512, code_pages: [CP437=0], cutter: none, feed_before_cut: 4"
-	if _, err := decode([]byte("models: [{name: a, " + whole + "}]")); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ yaml, want string }{
-		{"models: []", "no models"},
-		{"models: [{" + whole + "}]", "name"},
-		{"models: [{name: a, " + whole + "}, {name: a, " + whole + "}]", "already used"},
-		{"models: [{name: a, " + whole + ", colour: red}]", "unknown key"},
-		{"models: [{name: a, " + whole + ", kanji: true, kanji: false}]", "already defined"},
-		{"models: [{name: a, columns: 42}]", "missing"},
-		{"models: [{name: a, " + whole + ", two_byte: utf8}]", `"utf8" is not valid`},
+func TestAModelWithAMistakeIsRefused(t *testing.T) {
+	for yaml, want := range map[string]string{
+		"models: [{name: a, columns: 42, dots: 512, colour: red}]":                  "a: colour: unknown key",
+		"models: [{name: a, columns: 42, dots: 512, kanji: true, kanji: false}]":    "already defined",
+		"models: [{name: a, columns: 42, dots: 512, two_byte: utf8}]":               `"utf8" is not valid`,
+		"models: [{name: a, columns: 42, dots: 512, sizing: scaled, cutter: half}]": `"half" is not valid`,
 	} {
-		if _, err := decode([]byte(c.yaml)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.yaml, err, c.want)
+		if _, err := decode([]byte(yaml)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", yaml, err, want)
 		}
 	}
 }

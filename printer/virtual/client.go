@@ -101,7 +101,7 @@ func (c *client) setMute(on bool) {
 // mayReadMore reports whether one more byte may be read though the receive buffer is full: it may belong to a
 // DLE EOT, which a printer on a network still answers then.
 func (c *client) mayReadMore(p *Printer) bool {
-	if p.o.Can&RealTime == 0 || p.attached() && p.busy() {
+	if p.o.Can&RealTime == 0 || p.attached() && locked(p, p.working) {
 		return false
 	}
 

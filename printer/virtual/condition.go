@@ -106,13 +106,6 @@ func asbWants(n byte, a, b [4]byte) bool {
 	return n&2 != 0 && a[0] != b[0] || n&4 != 0 && a[1] != b[1] || n&8 != 0 && a[2] != b[2]
 }
 
-// Conditions returns the current conditions.
-func (p *Printer) Conditions() Condition {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.cond
-}
-
 // Set sets or clears conditions. While one of them stops the engine, received bytes stay in the receive
 // buffer; when the last one is cleared, printing continues. A client with automatic status has the new status
 // in its buffer when Set returns.

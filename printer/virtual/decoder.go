@@ -63,7 +63,9 @@ func newDecoder(p *Printer) *decoder {
 // restart is ESC @ ("Initialize printer").
 func (d *decoder) restart() {
 	d.p.asbOff()
-	d.printed += d.p.resetLines()
+	if locked(d.p, func() bool { return d.p.faults.slow }) {
+		d.printed++
+	}
 	d.reset()
 	// ESC @ is the command that a resynchronised printer is sure to read as one.
 	d.resyncing = false
@@ -225,15 +227,20 @@ func (d *decoder) selectPageMode(b []byte) {
 
 // cutter is GS V ("Select cut mode and cut paper").
 func (d *decoder) cutter(b []byte) {
-	switch feed := 0; b[2] {
-	case 65, 66:
-		feed = int(b[3]) / dotsPerLine
-		fallthrough
-	case 0, 1, 48, 49:
-		d.cut(feed)
-	default:
+	if !bytes.ContainsRune([]byte{0, 1, 48, 49, 65, 66}, rune(b[2])) {
 		d.refuse(b)
+		return
 	}
+
+	if len(d.line.Spans) > 0 {
+		d.problem("cut in the middle of a line")
+		d.newline()
+	}
+	if d.o.NoCutter {
+		d.problem("a cut, but this printer has no cutter")
+		return
+	}
+	d.finishTicket(Cut)
 }
 
 // printMode is ESC ! ("Select print modes").

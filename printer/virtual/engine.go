@@ -65,13 +65,6 @@ func (p *Printer) working() bool {
 // stopped reports whether the engine may not go on; p.mu is held.
 func (p *Printer) stopped() bool { return p.cond&stopping != 0 || p.faults.frozen }
 
-// busy is working for callers that do not hold p.mu.
-func (p *Printer) busy() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.working()
-}
-
 // enqueue puts bytes, or the end of a connection, into the receive buffer.
 func (p *Printer) enqueue(s segment) {
 	p.mu.Lock()

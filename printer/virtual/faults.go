@@ -99,16 +99,6 @@ func (p *Printer) CloseAfterIdle(d time.Duration) { p.setFaults(func(f *faults) 
 // SlowReset makes each ESC @ take as long as a line.
 func (p *Printer) SlowReset(on bool) { p.setFaults(func(f *faults) { f.slow = on }) }
 
-// resetLines is how many lines ESC @ takes the time of.
-func (p *Printer) resetLines() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.faults.slow {
-		return 1
-	}
-	return 0
-}
-
 // ClearBuffer makes the printer lose its receive buffer and keep its connections: it restarts its engine, or a till
 // that is connected to another of its interfaces sends DLE ENQ 2.
 func (p *Printer) ClearBuffer() {
@@ -146,13 +136,6 @@ func (p *Printer) Interrupt(b string) {
 	if served != nil {
 		p.enqueue(segment{c: served, data: []byte(b)})
 	}
-}
-
-// holds reports whether answers leave with the next bytes.
-func (p *Printer) holds() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.faults.holds
 }
 
 // arrive returns the rest of b that Lose leaves.

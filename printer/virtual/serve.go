@@ -265,7 +265,7 @@ func (p *Printer) read(ctx context.Context, c *client) End {
 		}
 
 		if count > 0 && p.countRead(c, count) {
-			c.release(p.holds())
+			c.release(locked(p, func() bool { return p.faults.holds }))
 			taken += count
 			c.unbuffered = append(c.unbuffered, p.arrive(buf[:count])...)
 		}

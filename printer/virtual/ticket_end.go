@@ -11,20 +11,6 @@ import (
 // connection ends one that was not cut, a broken connection leaves the printed lines, and loses
 // the line that is not printed yet only if the power fails.
 
-// cut ends the ticket with the cutter, after feed more lines.
-func (d *decoder) cut(feed int) {
-	if len(d.line.Spans) > 0 {
-		d.problem("cut in the middle of a line")
-		d.newline()
-	}
-
-	if d.o.NoCutter {
-		d.problem("a cut, but this printer has no cutter")
-		return
-	}
-	d.finishTicket(Cut, feed)
-}
-
 // end handles the end of the connection.
 func (d *decoder) end(e End) {
 	if e == Closed && len(d.pending) > 0 {
@@ -71,7 +57,7 @@ func (d *decoder) powerOff(e End) {
 
 // endClient finishes the ticket, if there is one, and resets the decoder.
 func (d *decoder) endClient(e End) {
-	d.finishTicket(e, 0)
+	d.finishTicket(e)
 	d.pending, d.foreign = nil, 0
 	d.reset()
 }
@@ -84,12 +70,12 @@ func (d *decoder) cuts(b byte) bool {
 
 // finishTicket emits the printed lines. An empty piece is no ticket: a connection for a status query prints
 // nothing, and the piece of a broken connection is a ticket already when the next client cuts it off.
-func (d *decoder) finishTicket(e End, feed int) {
+func (d *decoder) finishTicket(e End) {
 	finished := d.t
 	d.t = Ticket{}
 	last := len(finished.Lines)
 
-	// The feed before the cut moves the text past the cutter; tests check it apart from the text.
+	// The feed before the cut moves the text past the cutter.
 	for last > 0 && len(finished.Lines[last-1].Spans) == 0 {
 		last--
 	}
@@ -97,7 +83,7 @@ func (d *decoder) finishTicket(e End, feed int) {
 		return
 	}
 
-	finished.Lines, finished.Feed = finished.Lines[:last], len(finished.Lines)-last+feed
+	finished.Lines = finished.Lines[:last]
 	finished.Text = textOf(finished.Lines)
 	finished.End, finished.At, finished.columns, finished.dots = e, time.Now(), d.o.Columns, d.o.Dots
 	d.p.emit(finished)

@@ -128,11 +128,9 @@ type Ticket struct {
 	// Text is the ticket without styles. Each line is terminated; blank lines at the end are omitted.
 	Text  string
 	Lines []layout.Line // the same lines with their styles
-	// Feed is how many blank lines are between the text and the end.
-	Feed int
-	Raw  []byte // every byte since the last ticket
-	End  End
-	At   time.Time
+	Raw   []byte        // every byte since the last ticket
+	End   End
+	At    time.Time
 	// Problems are the sender's mistakes in this ticket.
 	Problems []string
 
@@ -140,7 +138,7 @@ type Ticket struct {
 	QRs    []QR
 	Buzzes []Buzz
 
-	rows          []row // positions of Lines and of the lines of Feed
+	rows          []row // positions of Lines and of the blank lines behind them
 	columns, dots int   // of the printer
 }
 
@@ -208,11 +206,16 @@ func (p *Printer) notify() {
 	p.changed = make(chan struct{})
 }
 
-// Tickets returns the tickets so far, oldest first.
-func (p *Printer) Tickets() []Ticket {
+// locked is what of returns while p.mu is held.
+func locked[T any](p *Printer, of func() T) T {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.tickets)
+	return of()
+}
+
+// Tickets returns the tickets so far, oldest first.
+func (p *Printer) Tickets() []Ticket {
+	return locked(p, func() []Ticket { return slices.Clone(p.tickets) })
 }
 
 // Unfinished is the text on the paper behind the last ticket.
@@ -224,41 +227,25 @@ func (p *Printer) Unfinished() string {
 }
 
 // TicketCount is how many tickets were printed so far.
-func (p *Printer) TicketCount() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ticketCount
-}
+func (p *Printer) TicketCount() int { return locked(p, func() int { return p.ticketCount }) }
 
 // ClientCount is how many connections were accepted so far.
-func (p *Printer) ClientCount() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.clientCount
-}
+func (p *Printer) ClientCount() int { return locked(p, func() int { return p.clientCount }) }
 
 // BytesRead is how many bytes were received so far.
-func (p *Printer) BytesRead() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.bytesRead
-}
+func (p *Printer) BytesRead() int64 { return locked(p, func() int64 { return p.bytesRead }) }
+
+// Conditions returns the current conditions.
+func (p *Printer) Conditions() Condition { return locked(p, func() Condition { return p.cond }) }
 
 // Problems are the senders' mistakes so far, at most the first 1,000; none for a correct sender.
 func (p *Printer) Problems() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.problems)
+	return locked(p, func() []string { return slices.Clone(p.problems) })
 }
 
 // Wait returns nil once n tickets were printed in all, or an error when ctx ends first.
 func (p *Printer) Wait(ctx context.Context, n int) error {
 	return p.until(ctx, fmt.Sprintf("wait for %d tickets", n), func() bool { return p.ticketCount >= n })
-}
-
-// WaitClients returns nil once n connections were accepted in all.
-func (p *Printer) WaitClients(ctx context.Context, n int) error {
-	return p.until(ctx, fmt.Sprintf("wait for %d clients", n), func() bool { return p.clientCount >= n })
 }
 
 // WaitIdle returns nil once no client is connected and everything that was received is on paper.
