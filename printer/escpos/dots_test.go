@@ -20,9 +20,7 @@ func drawnBy(t *testing.T, p profile.Profile, img raster.Image, left int) (readi
 		t.Fatal("no image")
 	}
 	r, err := read(e.out, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var bits []byte
 	for _, b := range r.Images {
 		bits = append(bits, b.Bits...)
@@ -135,9 +133,7 @@ func TestAResyncIsLongerThanAnyCommand(t *testing.T) {
 				Style: layout.Style{Height: h, Invert: true}}}})
 		}
 		r, err := read(EncodeTicket(lines, Options{Profile: p, Drawer: drawer(t), Buzz: 1, ASB: true}).Body, paper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		nul, ok := bytes.CutSuffix(Resync(p), SelectPrinter())
 		if !ok || len(nul) < r.longest || len(nul) < bandRows*(p.Dots+7)/8 && p.Raster != profile.NoRaster ||
 			len(bytes.Trim(nul, "\x00")) > 0 {
@@ -184,9 +180,7 @@ func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
 	for _, p := range profile.All() {
 		for _, o := range []Options{{Profile: p}, {Profile: p, Drawer: d}} {
 			r, err := read(EncodeTicket([]layout.Line{{QR: id, Spans: []layout.Span{{Text: "id"}}}}, o).Body, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			native, drawn := p.QR == profile.NativeQR, p.QR == profile.RasterQR && o.Drawer != nil
 			if (len(r.QRs) == 1 && r.QRs[0].Text == id) != native || (len(r.Images) > 0) != drawn {
 				t.Errorf("%s, drawer %v: %q", p.Name, o.Drawer != nil, r.Text)

@@ -34,9 +34,7 @@ func model(t testing.TB, name string) profile.Profile {
 func drawer(t testing.TB) *raster.Drawer {
 	t.Helper()
 	d, err := raster.New(raster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
@@ -80,9 +78,7 @@ func golden(t *testing.T, file string, o Options) {
 		Spans: []layout.Span{{Text: "0d9e1c52"}}})
 	b := whole(EncodeTicket(lines, o))
 	r, err := read(b, o.Profile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// A line of print on a line of text, and a dot for what an image shows.
 	for _, image := range r.Images {
 		b = bytes.Replace(b, image.Bits, []byte("."), 1)
@@ -93,14 +89,10 @@ func golden(t *testing.T, file string, o Options) {
 	}
 	file = filepath.Join("testdata", file+".txt")
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
 	}
@@ -148,9 +140,7 @@ func measure(t testing.TB, l layout.Line, o Options) {
 func TestAVoidIsBlackOrRedAcrossThePaper(t *testing.T) {
 	for _, p := range profile.All() {
 		r, err := read(encode(compose(delivery(), p.Columns, Options{Profile: p}), p), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, l := range r.lines {
 			void := strings.Contains(l.text, "VOID ")
 			if p.Invert && void && (!l.black || l.columns != p.Columns) {
@@ -206,9 +196,7 @@ func TestTheBuzzerSoundsAsConfiguredAndDifferentlyForAVoid(t *testing.T) {
 		p.Buzzer = c.buzzer
 		lines := []layout.Line{{Spans: []layout.Span{{Text: "x"}}}}
 		r, err := read(EncodeTicket(lines, Options{Profile: p, Buzz: c.times, BuzzVoid: c.void}).Body, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := ""
 		for _, b := range r.Buzzes {
 			got += string(b.Command)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"ticketrail/printer/layout"
@@ -97,4 +98,12 @@ func (r *reading) measure() {
 func hasRealtime(b []byte) bool {
 	return bytes.Contains(b, []byte("\x10\x04")) || bytes.Contains(b, []byte("\x10\x05")) ||
 		bytes.Contains(b, []byte("\x10\x14"))
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

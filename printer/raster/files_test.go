@@ -48,9 +48,7 @@ func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
 
 	good, none, large := write(t, "good.ttf", goregular.TTF), filepath.Join(t.TempDir(), "none.ttf"),
 		write(t, "large.ttf", nil)
-	if err := os.Truncate(large, maxFontBytes+1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(large, maxFontBytes+1))
 	paths = append(paths, none, good, t.TempDir(), large, os.DevNull)
 	d, err := New(Options{Fonts: paths})
 	if err == nil {
@@ -108,9 +106,7 @@ func TestThePlainFontsOfAFolderComeFirst(t *testing.T) {
 	dir := t.TempDir()
 	for name, b := range map[string][]byte{"a-bold.ttf": gobold.TTF, "b-italic.TTF": goitalic.TTF,
 		"c.ttf": goregular.TTF, "read.me": nil} {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
 	}
 	d := drawer(t, dir)
 	var got []string
@@ -125,9 +121,7 @@ func TestThePlainFontsOfAFolderComeFirst(t *testing.T) {
 func TestARemovedFontGivesABoxNotALostTicket(t *testing.T) {
 	path := write(t, "font.ttf", goregular.TTF)
 	d := drawer(t, path)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	if m, ok := d.fonts[0].draw(unit{text: "x", columns: 1}, cellFor(12), simplified); ok {
 		t.Errorf("it draws %v", m)
 	}

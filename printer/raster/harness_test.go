@@ -27,9 +27,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func drawer(t testing.TB, fonts ...string) *Drawer {
 	t.Helper()
 	d, err := New(Options{Fonts: fonts})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
@@ -51,9 +49,7 @@ func printed(d *Drawer, columns, dots int, style layout.Style, text string) []Im
 func write(t testing.TB, name string, b []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, b, 0o644))
 	return path
 }
 
@@ -68,13 +64,9 @@ var foreign = map[rune]rune{
 func madeFont(t testing.TB, more ...opentype.Table) string {
 	t.Helper()
 	latin, err := opentype.NewLoader(bytes.NewReader(goregular.TTF))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	glyphs, err := font.NewFont(latin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	characters := maps.Clone(foreign)
 	for r := ' '; r <= '~'; r++ {
@@ -95,9 +87,7 @@ func madeFont(t testing.TB, more ...opentype.Table) string {
 			continue
 		}
 		content, err := latin.RawTable(tag)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tables = append(tables, opentype.Table{Tag: tag, Content: content})
 	}
 	return write(t, "made.ttf", opentype.WriteTTF(tables))
@@ -130,13 +120,9 @@ func golden(t *testing.T, name string, lines []Image) {
 	t.Helper()
 	got, path := picture(lines), filepath.Join("testdata", name+".png")
 	var now bytes.Buffer
-	if err := png.Encode(&now, got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, png.Encode(&now, got))
 	if *update {
-		if err := os.WriteFile(path, now.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, now.Bytes(), 0o644))
 	}
 
 	b, err := os.ReadFile(path)
@@ -144,9 +130,7 @@ func golden(t *testing.T, name string, lines []Image) {
 		t.Fatalf("%v; create it with -update and look at it", err)
 	}
 	decoded, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want, ok := decoded.(*image.Paletted)
 	if !ok || want.Bounds() != got.Bounds() || !bytes.Equal(want.Pix, got.Pix) {
 		out := filepath.Join(t.ArtifactDir(), name+".png")
@@ -179,4 +163,12 @@ func picture(lines []Image) *image.Paletted {
 		top += m.Height + 2
 	}
 	return p
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -72,13 +72,9 @@ func TestBoldGrowsWithTheWidthOfText(t *testing.T) {
 
 func TestTextFromAFontFileMatchesTheGoldenImage(t *testing.T) {
 	latin, err := opentype.NewLoader(bytes.NewReader(goregular.TTF))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head, err := latin.RawTable(opentype.MustNewTag("head"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	binary.BigEndian.PutUint16(head[18:], 900) // units in an em, of which the letters have 2,048
 	tall := drawer(t, madeFont(t, opentype.Table{Tag: opentype.MustNewTag("head"), Content: head}))
 
@@ -114,9 +110,7 @@ func TestScriptsFromInstalledFontsMatchTheGoldenImages(t *testing.T) {
 			path, version := noto[name][0], noto[name][1]
 			slow.Test(t, path)
 			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if sum := fmt.Sprintf("%x", sha256.Sum256(b)); sum[:8] != version {
 				t.Logf("the font is version %s; the picture was drawn with %s", sum[:8], version)
 			}

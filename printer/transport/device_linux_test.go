@@ -21,25 +21,17 @@ func TestAUSBPrinterIsOpenedUnderItsCurrentNumber(t *testing.T) {
 	printer, path := OpenPTY(t)
 	sys, dev := t.TempDir(), t.TempDir()
 	plug(t, sys, "lp3", "1-1", epson("A1"), nil)
-	if err := os.Mkdir(filepath.Join(dev, "usb"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.Mkdir(filepath.Join(dev, "usb"), 0o755))
 	d := usb(t, "usb://", sys, dev)
 	// The kernel lists it, but udev has not created the device file yet.
 	if _, err := d.Dial(t.Context()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("dial: %v", err)
 	}
-	if err := os.Symlink(path, filepath.Join(dev, "usb", "lp3")); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.Symlink(path, filepath.Join(dev, "usb", "lp3")))
 	c, err := d.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	defer c.Close()
-	if _, err := io.WriteString(c, "ticket"); err != nil {
-		t.Fatal(err)
-	}
+	Write(t, c, "ticket")
 	Got(t, printer, "ticket")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -53,9 +45,7 @@ func TestWritingWaitsForDSR(t *testing.T) {
 	slow.Test(t, "/dev/ptmx")
 	printer, path := OpenPTY(t)
 	c, err := openDevice(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	defer c.Close()
 	var ready atomic.Bool
 	c.(*deviceConn).writable = func(*os.File) (int, error) {
@@ -64,24 +54,18 @@ func TestWritingWaitsForDSR(t *testing.T) {
 		}
 		return 2, nil
 	}
-	if err := c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, c.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
 	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("a printer that says wait took %d bytes, %v", n, err)
 	}
-	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, c.SetWriteDeadline(time.Time{}))
 	wrote := make(chan error, 1)
 	go func() {
 		_, err := io.WriteString(c, "ticket")
 		wrote <- err
 	}()
 	ready.Store(true)
-	if err := <-wrote; err != nil {
-		t.Fatal(err)
-	}
+	Must(t, <-wrote)
 	Got(t, printer, "ticket")
 	// A signal that cannot be read any more ends the write.
 	c.(*deviceConn).writable = func(*os.File) (int, error) { return 0, unix.EIO }
@@ -93,37 +77,27 @@ func TestWritingWaitsForDSR(t *testing.T) {
 func TestReadWaitsThroughEmptyPackets(t *testing.T) {
 	// A pipe without a writer reads like a USB printer that answers with empty packets.
 	path := filepath.Join(t.TempDir(), "lp0")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, unix.Mkfifo(path, 0o600))
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	c := &deviceConn{f: f, path: path, pipe: true, readable: true}
 	defer c.Close()
 	b := make([]byte, 1)
 	if n, err := f.Read(b); n != 0 || err != io.EOF {
 		t.Fatalf("the pipe reads %d, %v", n, err)
 	}
-	if err := c.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, c.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	if n, err := c.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("read: %d, %v, want deadline exceeded", n, err)
 	}
-	if err := c.SetReadDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, c.SetReadDeadline(time.Time{}))
 	read := make(chan error, 1)
 	go func() {
 		_, err := c.Read(b)
 		read <- err
 	}()
 	w, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	defer w.Close()
 	if _, err := w.Write([]byte{0x12}); err != nil {
 		t.Fatal(err)
@@ -147,9 +121,7 @@ func OpenPTY(t *testing.T) (printer *os.File, path string) {
 			return unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return p, filepath.Join("/dev/pts", strconv.Itoa(n))
 }
 
@@ -160,4 +132,19 @@ func Got(t *testing.T, printer io.Reader, want string) {
 	if _, err := io.ReadFull(printer, got); err != nil || string(got) != want {
 		t.Errorf("the printer got %q, %v", got, err)
 	}
+}
+
+// Must ends the test at an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Write writes text.
+func Write(t testing.TB, to io.Writer, text string) {
+	t.Helper()
+	_, err := io.WriteString(to, text)
+	Must(t, err)
 }

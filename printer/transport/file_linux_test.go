@@ -65,13 +65,9 @@ func TestNamedPipeMeetsTheSuite(t *testing.T) {
 func TestNoRegularFileIsCreatedUnderDev(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "dev")
-	if err := os.Symlink("/dev", link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("/dev", link))
 	dangling := filepath.Join(dir, "printer")
-	if err := os.Symlink("/dev/ticketrail-test-lp9", dangling); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("/dev/ticketrail-test-lp9", dangling))
 	for _, path := range []string{"/dev/ticketrail-test-lp9", filepath.Join(link, "ticketrail-test-lp9"), dangling} {
 		if _, err := open(t, "file://"+path).Dial(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("dial %s: %v, want that it does not exist", path, err)
@@ -99,9 +95,7 @@ func TestTheErrorOfAMissingDeviceSaysWhatToCheck(t *testing.T) {
 func TestFinishOfADeviceWaitsForTheLastByte(t *testing.T) {
 	path, r := fifo(t)
 	c := dialed(t, open(t, "file://"+path))
-	if _, err := io.WriteString(c, "ticket"); err != nil {
-		t.Fatal(err)
-	}
+	write(t, c, "ticket")
 	ctx, cancel := context.WithCancel(t.Context())
 	finished := make(chan error, 1)
 	go func() { finished <- c.Finish(ctx) }()
@@ -122,17 +116,11 @@ func TestFinishOfADeviceWaitsForTheLastByte(t *testing.T) {
 func fifo(t *testing.T) (string, *os.File) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lp0")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Mkfifo(path, 0o600))
 	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	keep, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe without writers reads as ended
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = r.Close(); _ = keep.Close() })
 	return path, r
 }

@@ -183,9 +183,7 @@ func follow(t *testing.T, table func() map[string]string, log io.Writer, known .
 		return out
 	}
 	f, err := Follow(Known{Name: "grill", Address: "tcp://127.0.9.1", MAC: grillMAC}, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	f.open = lan{}.open
 	t.Cleanup(s.Close)
 	return f
@@ -200,9 +198,7 @@ func newLAN(t *testing.T, hosts ...string) lan {
 	out := lan{}
 	for _, host := range hosts {
 		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		Must(t, err)
 		var clients sync.WaitGroup
 		clients.Go(func() {
 			for {

@@ -81,9 +81,7 @@ func TestXOFFStopsWritingAndIsNotRead(t *testing.T) {
 	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x12 {
 		t.Fatalf("read % x, %v", b, err)
 	}
-	if err := c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
 	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("a stopped line took %d bytes, %v", n, err)
 	}
@@ -91,12 +89,8 @@ func TestXOFFStopsWritingAndIsNotRead(t *testing.T) {
 	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x16 {
 		t.Fatalf("read % x, %v", b, err)
 	}
-	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(c, "ticket"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.SetWriteDeadline(time.Time{}))
+	write(t, c, "ticket")
 	transport.Got(t, p.printer, "ticket")
 }
 
@@ -139,25 +133,17 @@ func TestASymbolicLinkIsResolvedAtEachDial(t *testing.T) {
 			address += "?baud=9600"
 		}
 		d := open(t, address)
-		if err := os.Symlink("/dev/ticketrail-test-lp9", link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink("/dev/ticketrail-test-lp9", link))
 		if _, err := d.Dial(t.Context()); !errors.Is(err, os.ErrNotExist) {
 			t.Fatalf("dial a link that leads nowhere: %v", err)
 		}
 		for range 2 {
 			p := newPty(t)
 			_ = os.Remove(link)
-			if err := os.Symlink(p.path, link); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink(p.path, link))
 			c, err := d.Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(c, "ticket"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			write(t, c, "ticket")
 			transport.Got(t, p.printer, "ticket")
 			_ = c.Close()
 		}
@@ -177,9 +163,7 @@ func newPty(t *testing.T) pty {
 	t.Helper()
 	p, path := transport.OpenPTY(t)
 	host, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = host.Close() })
 	return pty{path, p, host}
 }
@@ -188,9 +172,7 @@ func newPty(t *testing.T) pty {
 func (p pty) termios(t *testing.T) *unix.Termios {
 	t.Helper()
 	raw, err := p.host.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var s *unix.Termios
 	cerr := raw.Control(func(fd uintptr) { s, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) })
 	if cerr != nil || err != nil {

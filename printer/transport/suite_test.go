@@ -48,79 +48,52 @@ const big = 8 << 20
 
 // run runs every rule that applies, each as a subtest.
 func (s suite) run(t *testing.T) {
-	rules := []struct {
-		name    string
-		applies bool
-		rule    func(t *testing.T)
-	}{
-		{"WrittenBytesArriveCompleteAndInOrder", true, s.testArrival},
-		{"ConnectionsWorkOneAfterTheOther", true, s.testSuccession},
-		{"DialWithAnEndedContextFails", true, s.testDialEnded},
-		{"FinishWithAnEndedContextFails", true, s.testFinishEnded},
-		{"WriteAfterFinishFails", true, s.testAfterFinish},
-		{"WriteAfterCloseFails", true, s.testAfterClose},
-		{"WriteAfterItsDeadlineWritesNothing", true, s.testPastDeadline},
-		{"ReadEndsAtItsDeadline", true, s.testReadDeadline},
-		{"AnswersAreRead", s.Answers, s.testAnswers},
-		{"OneWayIsReported", true, s.testOneWay},
-		{"ReadOfAOneWayConnectionEndsAtOnce", s.OneWay, s.testReadOneWay},
-		{"AnAnswerAfterTheDeadlineIsReadNext", s.Answers, s.testLateAnswer},
-		{"ADeadlineInterruptsARead", true, s.testReadInterrupted},
-		{"CloseInterruptsARead", true, s.testReadClosed},
-		{"WriteToAStuckPrinterEndsAtItsDeadline", s.Stuck != nil, s.testStuckDeadline},
-		{"CloseInterruptsAWrite", s.Stuck != nil, s.testStuckClose},
-		{"FinishFailsIfThePrinterBreaksTheConnection", s.Breaking != nil, s.testBreaking},
-		{"DialOfAnAbsentPrinterFails", s.Absent != nil, s.testAbsent},
+	rules := map[string]func(t *testing.T){
+		"WrittenBytesArriveCompleteAndInOrder":        s.testArrival,
+		"DialWithAnEndedContextFails":                 s.testDialEnded,
+		"FinishWithAnEndedContextFails":               s.testFinishEnded,
+		"WriteAfterFinishFails":                       s.testAfterFinish,
+		"WriteAfterCloseFails":                        s.testAfterClose,
+		"WriteAfterItsDeadlineWritesNothing":          s.testPastDeadline,
+		"ReadEndsAtItsDeadlineAndTheAnswerIsReadNext": s.testReadDeadline,
+		"ADeadlineInterruptsARead":                    s.testReadInterrupted,
+		"CloseInterruptsARead":                        s.testReadClosed,
 	}
-	for _, r := range rules {
-		if !r.applies {
-			continue
-		}
-		t.Run(r.name, r.rule)
+	if s.Answers {
+		rules["AnswersAreRead"] = s.testAnswers
+	}
+	if s.Stuck != nil {
+		rules["WriteToAStuckPrinterEndsAtItsDeadline"] = s.testStuckDeadline
+		rules["CloseInterruptsAWrite"] = s.testStuckClose
+	}
+	if s.Breaking != nil {
+		rules["FinishFailsIfThePrinterBreaksTheConnection"] = s.testBreaking
+	}
+	if s.Absent != nil {
+		rules["DialOfAnAbsentPrinterFails"] = s.testAbsent
+	}
+	for name, rule := range rules {
+		t.Run(name, rule)
 	}
 }
 
 // testArrival: a ticket with a hole or with two lines exchanged is worse than no ticket. Many small writes,
-// because that is where a transport that loses the rest of a short write fails.
+// because that is where a transport that loses the rest of a short write fails. A printer serves one client: what the
+// first connection leaves behind must not disturb the second.
 func (s suite) testArrival(t *testing.T) {
 	p := s.Working(t)
-	c := dialed(t, p.Dialer)
-	var want []byte
-	for i := range 300 {
-		piece := fmt.Appendf(nil, "line %d\n", i)
-		want = append(want, piece...)
-		if n, err := c.Write(piece); n != len(piece) || err != nil {
-			t.Fatalf("write: %d of %d bytes, %v", n, len(piece), err)
-		}
-	}
-	if err := c.Finish(t.Context()); err != nil {
-		t.Fatalf("finish: %v", err)
-	}
-	if err := c.Close(); err != nil {
-		t.Errorf("close: %v", err)
-	}
-	if got := p.Received(len(want)); !bytes.Equal(got, want) {
-		t.Errorf("received %d bytes, want %d: %q", len(got), len(want), got)
-	}
-}
-
-// testSuccession: a printer serves one client: what the first connection leaves behind must not disturb the second,
-// and every ticket follows the one before.
-func (s suite) testSuccession(t *testing.T) {
-	p := s.Working(t)
 	want := ""
-	for _, text := range []string{"one\n", "two\n", "three\n"} {
+	for ticket := range 3 {
 		c := dialed(t, p.Dialer)
-		if _, err := io.WriteString(c, text); err != nil {
-			t.Fatal(err)
+		for i := range 100 {
+			line := fmt.Sprintf("ticket %d, line %d\n", ticket, i)
+			want += line
+			write(t, c, line)
 		}
-		if err := c.Finish(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		_ = c.Close()
-		want += text
+		must(t, c.Finish(t.Context()))
+		must(t, c.Close())
 		if got := string(p.Received(len(want))); got != want {
-			t.Errorf("received %q, want %q", got, want)
+			t.Errorf("received %d bytes, want %d: %q", len(got), len(want), got)
 		}
 	}
 }
@@ -137,9 +110,7 @@ func (s suite) testDialEnded(t *testing.T) {
 // testFinishEnded: the caller has given up, so the ticket must not count as sent.
 func (s suite) testFinishEnded(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
-	if _, err := io.WriteString(c, "text\n"); err != nil {
-		t.Fatal(err)
-	}
+	write(t, c, "text\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Finish(ctx); !errors.Is(err, context.Canceled) {
@@ -150,23 +121,15 @@ func (s suite) testFinishEnded(t *testing.T) {
 // testAfterFinish: a byte after Finish would belong to no ticket, and nothing would wait for it.
 func (s suite) testAfterFinish(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
-	if err := c.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := io.WriteString(c, "text\n"); n != 0 || err == nil {
-		t.Errorf("write: %d bytes, %v, want none and an error", n, err)
-	}
+	must(t, c.Finish(t.Context()))
+	wantNothingWritten(t, c)
 }
 
 // testAfterClose: Finish must fail too: it is what makes a ticket count as sent.
 func (s suite) testAfterClose(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := io.WriteString(c, "text\n"); n != 0 || err == nil {
-		t.Errorf("write: %d bytes, %v, want none and an error", n, err)
-	}
+	must(t, c.Close())
+	wantNothingWritten(t, c)
 	if err := c.Finish(t.Context()); err == nil {
 		t.Error("finish of a closed connection claims success")
 	}
@@ -177,21 +140,27 @@ func (s suite) testAfterClose(t *testing.T) {
 // ticket is then not in doubt.
 func (s suite) testPastDeadline(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
-	if err := c.SetWriteDeadline(time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
+	must(t, c.SetWriteDeadline(time.Unix(1, 0)))
+	if err := wantNothingWritten(t, c); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("write: %v, want deadline exceeded", err)
 	}
-	if n, err := io.WriteString(c, "text\n"); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("write: %d bytes, %v, want none and deadline exceeded", n, err)
+}
+
+// wantNothingWritten wants an error from a write, and returns it.
+func wantNothingWritten(t *testing.T, c transport.Conn) error {
+	t.Helper()
+	n, err := io.WriteString(c, "text\n")
+	if n != 0 || err == nil {
+		t.Errorf("write: %d bytes, %v, want none and an error", n, err)
 	}
+	return err
 }
 
 // testStuckDeadline: a printer without paper stops reading. The writer gets its turn back, and no later call claims
 // success.
 func (s suite) testStuckDeadline(t *testing.T) {
 	c := dialed(t, s.Stuck(t))
-	if err := c.SetWriteDeadline(time.Now().Add(30 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.SetWriteDeadline(time.Now().Add(30*time.Millisecond)))
 	n, err := c.Write(make([]byte, big))
 	if n == big || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("write: %d bytes, %v, want fewer than %d and deadline exceeded", n, err, big)
@@ -242,17 +211,6 @@ func (s suite) testAbsent(t *testing.T) {
 	}
 }
 
-// testReadDeadline: every wait for an answer ends by its deadline. EOF is right for a connection without a way back.
-func (s suite) testReadDeadline(t *testing.T) {
-	c := dialed(t, s.Working(t).Dialer)
-	if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF && !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("read: %d bytes, %v, want none and deadline exceeded or EOF", n, err)
-	}
-}
-
 // testAnswers: answers are binary: NUL, 03h or 0Dh must come through as sent.
 func (s suite) testAnswers(t *testing.T) {
 	p := s.Working(t)
@@ -265,51 +223,36 @@ func (s suite) testAnswers(t *testing.T) {
 		t.Errorf("read % x, %v, want % x", got, err, want)
 	}
 	// And they are not echoed back to the printer.
-	if _, err := io.WriteString(c, "ticket\n"); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	write(t, c, "ticket\n")
+	must(t, c.Finish(t.Context()))
 	if got := string(p.Received(7)); got != "ticket\n" {
 		t.Errorf("received %q", got)
 	}
 }
 
-// testOneWay: a wrong no would send questions into a file, or print them as text.
-func (s suite) testOneWay(t *testing.T) {
-	if got := transport.OneWay(dialed(t, s.Working(t).Dialer)); got != s.OneWay {
+// testReadDeadline: a timeout must not lose the byte that comes after it: it is the answer to a fence. A connection that
+// is known to have no way back ends at once, every time; a wrong no would send questions into a file.
+func (s suite) testReadDeadline(t *testing.T) {
+	p := s.Working(t)
+	c, b := dialed(t, p.Dialer), make([]byte, 1)
+	if got := transport.OneWay(c); got != s.OneWay {
 		t.Errorf("one way: %t, want %t", got, s.OneWay)
 	}
-}
 
-// testReadOneWay: always EOF, every time: a reader must be able to tell it from a printer that is silent.
-func (s suite) testReadOneWay(t *testing.T) {
-	c := dialed(t, s.Working(t).Dialer)
+	want := map[bool]error{true: io.EOF, false: os.ErrDeadlineExceeded}[s.OneWay]
 	for range 2 {
-		if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-			t.Errorf("read: %d bytes, %v, want io.EOF", n, err)
+		must(t, c.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
+		if n, err := c.Read(b); n != 0 || !errors.Is(err, want) {
+			t.Errorf("read: %d bytes, %v, want %v", n, err, want)
 		}
 	}
-}
 
-// testLateAnswer: a timeout must not lose the byte that comes after it: it is the answer to a fence.
-func (s suite) testLateAnswer(t *testing.T) {
-	p := s.Working(t)
-	c := dialed(t, p.Dialer)
-	if err := c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("read: %d bytes, %v, want deadline exceeded", n, err)
-	}
-	p.Answer([]byte{0x12})
-	if err := c.SetReadDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, 1)
-	if n, err := c.Read(b); n != 1 || err != nil || b[0] != 0x12 {
-		t.Errorf("read: %d bytes, %v, % x", n, err, b)
+	if s.Answers {
+		p.Answer([]byte{0x12})
+		must(t, c.SetReadDeadline(time.Time{}))
+		if n, err := c.Read(b); n != 1 || err != nil || b[0] != 0x12 {
+			t.Errorf("read: %d bytes, %v, % x", n, err, b)
+		}
 	}
 }
 
@@ -327,9 +270,7 @@ func reading(c transport.Conn) <-chan error {
 func (s suite) testReadInterrupted(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
 	read := reading(c)
-	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.SetReadDeadline(time.Unix(1, 0)))
 	if err := <-read; err != io.EOF && !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("read: %v, want deadline exceeded or EOF", err)
 	}

@@ -151,9 +151,7 @@ func TestTheErrorOfATimedOutConnectionSaysWhatToCheck(t *testing.T) {
 func open(t *testing.T, address string) transport.Dialer {
 	t.Helper()
 	d, err := transport.Open(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
@@ -161,9 +159,7 @@ func open(t *testing.T, address string) transport.Dialer {
 func dialed(t *testing.T, d transport.Dialer) transport.Conn {
 	t.Helper()
 	c, err := d.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -172,9 +168,7 @@ func dialed(t *testing.T, d transport.Dialer) transport.Conn {
 func listen(t *testing.T, serve func(c *net.TCPConn)) transport.Dialer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -201,17 +195,11 @@ func hold(t *testing.T) func(c *net.TCPConn) {
 func absent(t *testing.T) transport.Dialer {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = unix.Close(fd) })
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
 	a, err := unix.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return open(t, fmt.Sprintf("tcp://127.0.0.1:%d", a.(*unix.SockaddrInet4).Port))
 }
 
@@ -250,3 +238,5 @@ func (p *paper) atLeast(n int) []byte {
 	}
 	return append([]byte(nil), p.b...)
 }
+
+var must, write = transport.Must, transport.Write

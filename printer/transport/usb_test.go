@@ -15,29 +15,21 @@ func plug(t *testing.T, sys, name, port string, device, function map[string]stri
 	t.Helper()
 	dir := filepath.Join(sys, "devices/pci0/usb1", port)
 	put := func(dir string, files map[string]string) {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		Must(t, os.MkdirAll(dir, 0o755))
 		for n, text := range files {
-			if err := os.WriteFile(filepath.Join(dir, n), []byte(text+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			Must(t, os.WriteFile(filepath.Join(dir, n), []byte(text+"\n"), 0o644))
 		}
 	}
 	put(dir, device)
 	put(filepath.Join(dir, port+":1.0"), function)
 	put(filepath.Join(sys, "class/usbmisc", name), nil)
 	link := filepath.Join(sys, "class/usbmisc", name, "device")
-	if err := os.Symlink("../../../devices/pci0/usb1/"+port+"/"+port+":1.0", link); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.Symlink("../../../devices/pci0/usb1/"+port+"/"+port+":1.0", link))
 }
 
 func unplug(t *testing.T, sys, name string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(sys, "class/usbmisc", name)); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.RemoveAll(filepath.Join(sys, "class/usbmisc", name)))
 }
 
 func epson(serial string) map[string]string {
@@ -49,9 +41,7 @@ func epson(serial string) map[string]string {
 func usb(t *testing.T, address, sys, dev string) usbDialer {
 	t.Helper()
 	d, err := Open(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	u := d.(usbDialer)
 	u.sys, u.dev = sys, dev
 	return u

@@ -25,9 +25,7 @@ type conversation struct {
 func connect(t *testing.T, p *virtual.Printer) conversation {
 	t.Helper()
 	c, err := p.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return conversation{t, c}
 }
@@ -106,122 +104,72 @@ func TestStatusBytesAreThoseOfTheManuals(t *testing.T) {
 	}
 }
 
-func TestAStoppedPrinterAnswersRealTimeCommandsOnly(t *testing.T) {
-	for _, name := range []string{"paper_out", "cover_open", "cutter_jam", "unrecoverable", "overheated", "offline"} {
-		stop, err := virtual.ParseCondition(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := virtual.Options{Can: virtual.Everything, Condition: stop}
-		bubble(t, name, o, func(t *testing.T, p *virtual.Printer) {
-			c := connect(t, p)
-			c.ask("\x1b@one\n\x1dr\x01\x1d(H\x06\x0000abcd\x1dV\x42\x00\x1d(H\x06\x0000abce", "")
-			c.send("\x10\x04\x01")
-			if got := c.receive(); got != "\x1a" {
-				t.Errorf("real time: % X", got)
-			}
-			if p.TicketCount() != 0 {
-				t.Error("it printed")
-			}
-			p.Set(stop, false)
-			if got := c.receive(); got != "\x00\x37\x22abcd\x00\x37\x22abce\x00" {
-				t.Errorf("it said % X when it was ready again", got)
-			}
-			if got := p.Tickets(); len(got) != 1 || got[0].Text != "one\n" || p.Problems() != nil {
-				t.Errorf("got %+v, %q", got, p.Problems())
-			}
-		})
-	}
+// A talk is a conversation with a printer that answers everything unless Can says otherwise.
+type talk struct {
+	o    virtual.Options
+	turn []turn
 }
 
-func TestEachCapabilityAnswersItsOwnQuery(t *testing.T) {
+// A turn is what a person or a fault does, what the client sends then, and what it gets.
+type turn struct {
+	do         func(*virtual.Printer)
+	send, want string
+}
+
+func TestAConversationGoesLikeThis(t *testing.T) {
 	const fence, paper, who, push, now = "\x1d(H\x06\x0000abcd", "\x1dr1", "\x1dIC", "\x1da\x0e", "\x10\x04\x01"
-	for _, tt := range []struct {
-		name string
-		can  virtual.Capability
-		want string
-	}{
-		{"Nothing", 0, ""},
-		{"RealTimeOnly", virtual.RealTime, "\x12"},
-		{"StatusOnly", virtual.StatusQuery, "\x00"},
-		{"ProcessIDOnly", virtual.ProcessID, "\x37\x22abcd\x00"},
-		{"IdentityOnly", virtual.Identify, "\x5fTM-T88V\x00"},
-		{"PushedStatusOnly", virtual.ASB, "\x10\x00\x00\x0f"},
-	} {
-		bubble(t, tt.name, virtual.Options{Can: tt.can}, func(t *testing.T, p *virtual.Printer) {
-			connect(t, p).ask(fence+paper+who+push+now, tt.want)
+	const echo, all = "\x37\x22abcd\x00", fence + paper + who + push + now
+	set := func(c virtual.Condition, on bool) func(*virtual.Printer) {
+		return func(p *virtual.Printer) { p.Set(c, on) }
+	}
+	talks := map[string]talk{
+		"nothing":       {virtual.Options{}, []turn{{nil, all, ""}}},
+		"real time":     {virtual.Options{Can: virtual.RealTime}, []turn{{nil, all, "\x12"}}},
+		"status":        {virtual.Options{Can: virtual.StatusQuery}, []turn{{nil, all, "\x00"}}},
+		"ids":           {virtual.Options{Can: virtual.ProcessID}, []turn{{nil, all, echo}}},
+		"identity":      {virtual.Options{Can: virtual.Identify}, []turn{{nil, all, "\x5fTM-T88V\x00"}}},
+		"pushed status": {virtual.Options{Can: virtual.ASB}, []turn{{nil, all, "\x10\x00\x00\x0f"}}},
+		"ESC @ ends the pushed status": {virtual.Options{Can: virtual.ASB}, []turn{
+			{nil, push + "\x1b@", "\x10\x00\x00\x0f"}, {set(virtual.CoverOpen, true), "", ""},
+			{set(virtual.CoverOpen, false), "\x1da\x04", "\x10\x00\x00\x0f"}, // errors only
+			{set(virtual.PaperOut, true), "", ""}, {(*virtual.Printer).Refill, "\x1da\x00", ""},
+		}},
+		"wrong ids": {virtual.Options{Can: virtual.ProcessID, Clone: virtual.Clone{Answer: virtual.WrongID}},
+			[]turn{{nil, fence, "\x37\x22~~~~\x00"}}},
+		"garbage": {virtual.Options{Can: virtual.RealTime, Clone: virtual.Clone{Answer: virtual.Garbage}},
+			[]turn{{nil, now, string(virtual.Garbage(nil))}}},
+		"late": {virtual.Options{Can: virtual.ProcessID, Clone: virtual.Clone{Late: 1500 * time.Millisecond}},
+			[]turn{{nil, fence, ""}, {nil, "", echo}}},
+		"the roll ends": {virtual.Options{Can: virtual.Everything}, []turn{
+			{func(p *virtual.Printer) { p.PaperFor(2) }, "1\n2\n3\n" + paper, ""},
+			{nil, "\x10\x04\x04", "\x72"}, {(*virtual.Printer).Refill, "", "\x00"},
+		}},
+		"the cutter jams": {virtual.Options{Can: virtual.Everything}, []turn{
+			{(*virtual.Printer).JamAtCut, "1\n" + fence + "\x1dV\x42\x00\x1d(H\x06\x0000abce", echo},
+			{nil, "\x10\x04\x03", "\x1a"}, {set(virtual.CutterJam, false), "", "\x37\x22abce\x00"},
+		}},
+	}
+	for _, stop := range []virtual.Condition{virtual.PaperOut, virtual.CoverOpen, virtual.CutterJam,
+		virtual.Unrecoverable, virtual.Overheated, virtual.Offline} {
+		talks["stopped by "+stop.String()] = talk{virtual.Options{Can: virtual.Everything, Condition: stop}, []turn{
+			{nil, "\x1b@one\n" + paper + fence, ""}, {nil, now, "\x1a"}, {set(stop, false), "", "\x00" + echo},
+		}}
+	}
+
+	for name, c := range talks {
+		bubble(t, name, c.o, func(t *testing.T, p *virtual.Printer) {
+			client := connect(t, p)
+			for _, turn := range c.turn {
+				if turn.do != nil {
+					turn.do(p)
+				}
+				client.ask(turn.send, turn.want)
+			}
+			if p.Problems() != nil {
+				t.Error(p.Problems())
+			}
 		})
 	}
-}
-
-func TestInitializeSwitchesASBOff(t *testing.T) {
-	bubble(t, "", virtual.Options{Can: virtual.ASB}, func(t *testing.T, p *virtual.Printer) {
-		c := connect(t, p)
-		c.ask("\x1da\x0e\x1b@", "\x10\x00\x00\x0f")
-		p.Set(virtual.CoverOpen, true)
-		if got := c.receive(); got != "" {
-			t.Errorf("it pushed % X", got)
-		}
-		p.Set(virtual.CoverOpen, false)
-		c.ask("\x1da\x04", "\x10\x00\x00\x0f") // errors only
-		p.Set(virtual.PaperOut, true)
-		if got := c.receive(); got != "" {
-			t.Errorf("it pushed % X to who did not ask for it", got)
-		}
-		p.Refill()
-		c.ask("\x1da\x00", "")
-	})
-}
-
-func TestEachCloneAnswersInItsWrongWay(t *testing.T) {
-	const fence = "\x1d(H\x06\x0000abcd"
-	all := virtual.Options{Can: virtual.Everything}
-	with := func(c virtual.Clone) virtual.Options { o := all; o.Clone = c; return o }
-	bubble(t, "WithAnUnknownID", with(virtual.Clone{Answer: virtual.WrongID}), func(t *testing.T, p *virtual.Printer) {
-		connect(t, p).ask(fence, "\x37\x22~~~~\x00")
-	})
-	bubble(t, "WithGarbage", with(virtual.Clone{Answer: virtual.Garbage}), func(t *testing.T, p *virtual.Printer) {
-		connect(t, p).ask("\x10\x04\x01", string(virtual.Garbage(nil)))
-	})
-	bubble(t, "Late", with(virtual.Clone{Late: 5 * time.Second}), func(t *testing.T, p *virtual.Printer) {
-		c := connect(t, p)
-		c.ask(fence, "")
-		time.Sleep(4 * time.Second)
-		if got := c.receive(); got != "\x37\x22abcd\x00" {
-			t.Errorf("late: % X", got)
-		}
-	})
-}
-
-func TestPrintingContinuesAfterARefill(t *testing.T) {
-	bubble(t, "", virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-		c := connect(t, p)
-		p.PaperFor(2)
-		c.ask("1\n2\n3\n\x1dV\x42\x00\x1dr\x01", "")
-		if p.Conditions() != virtual.PaperOut || p.TicketCount() != 0 {
-			t.Errorf("%s, %d tickets", p.Conditions(), p.TicketCount())
-		}
-		p.Refill()
-		if got := c.receive(); got != "\x00" {
-			t.Errorf("it said % X", got)
-		}
-		if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n2\n3\n" {
-			t.Errorf("got %+v", got)
-		}
-	})
-}
-
-func TestAJammedCutterCutsOnceItIsCleared(t *testing.T) {
-	bubble(t, "", virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-		c := connect(t, p)
-		p.JamAtCut()
-		c.ask("1\n\x1d(H\x06\x0000abcd\x1dV\x42\x00\x1d(H\x06\x0000abce", "\x37\x22abcd\x00")
-		c.ask("\x10\x04\x03", "\x1a")
-		p.Set(virtual.CutterJam, false)
-		if got := c.receive(); got != "\x37\x22abce\x00" || p.TicketCount() != 1 {
-			t.Errorf("it said % X, %d tickets", got, p.TicketCount())
-		}
-	})
 }
 
 func TestConditionNamesParse(t *testing.T) {

@@ -161,23 +161,17 @@ func TestRemembersKeepsSettingsBetweenClients(t *testing.T) {
 	}
 }
 
-func TestACutOfAnEmptyPieceLeavesNoTicket(t *testing.T) {
+func TestOnlyACutterCutsAndNoEmptyPiece(t *testing.T) {
 	const cut = "\x1dV\x00"
-	bubble(t, "Cut", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
-		if got := send(t, p, cut+"\n\n"+cut+"A\n"+cut+cut); len(got) != 1 || got[0].Text != "A\n" {
-			t.Errorf("on paper: %+v", got)
-		}
-	})
-}
-
-func TestWithoutACutterACutIsAProblem(t *testing.T) {
-	p, _ := profile.Lookup("epson-tm-u220")
-	synctest.Test(t, func(t *testing.T) {
-		v := virtual.New(virtual.OptionsFor(p))
-		if got := send(t, v, "ok\n\x1dV\x00"); len(got) != 1 || got[0].End != virtual.Closed || len(v.Problems()) != 1 {
-			t.Errorf("got %+v, problems %q", got, v.Problems())
-		}
-	})
+	for none, want := range map[bool]virtual.End{false: virtual.Cut, true: virtual.Closed} {
+		bubble(t, fmt.Sprint(none), virtual.Options{NoCutter: none}, func(t *testing.T, p *virtual.Printer) {
+			got := send(t, p, cut+"\n\n"+cut+"A\n"+cut+cut)
+			if len(got) != 1 || strings.TrimSpace(got[0].Text) != "A" || got[0].End != want ||
+				(p.Problems() != nil) != none {
+				t.Errorf("on paper: %+v, problems %q", got, p.Problems())
+			}
+		})
+	}
 }
 
 func TestThePictureMatchesTheGoldenFile(t *testing.T) {
@@ -185,9 +179,7 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 	u220, _ := profile.Lookup("epson-tm-u220b")
 	chinese, _ := profile.Lookup("generic-58mm")
 	gb, err := simplifiedchinese.GB18030.NewEncoder().String("2 宫保鸡丁")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, tt := range []struct {
 		name, bytes string
 		p           profile.Profile
@@ -216,19 +208,13 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 			ticket := printAlone(t, o, tt.bytes)
 			file := filepath.Join("testdata", tt.name+".png")
 			if *update {
-				if err := os.WriteFile(file, ticket.PNG(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(file, ticket.PNG(), 0o644))
 			}
 			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			// Dots, not bytes: how a file is compressed is nobody's business.
 			want, err := png.Decode(bytes.NewReader(b))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := ticket.Picture(); got.Rect != want.Bounds() ||
 				!bytes.Equal(got.Pix, want.(*image.Paletted).Pix) {
 				t.Errorf("the picture differs from %s; look at it after -update", file)

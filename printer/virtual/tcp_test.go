@@ -20,9 +20,7 @@ import (
 func onTCP(t *testing.T, p *virtual.Printer) (address string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(ctx, l) }()
@@ -39,9 +37,7 @@ func onTCP(t *testing.T, p *virtual.Printer) (address string, stop func()) {
 func dialTCP(t *testing.T, address string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
 	return c
@@ -50,9 +46,7 @@ func dialTCP(t *testing.T, address string) net.Conn {
 // exchange wants an answer.
 func exchange(t *testing.T, c net.Conn, say, want string) {
 	t.Helper()
-	if _, err := io.WriteString(c, say); err != nil {
-		t.Fatal(err)
-	}
+	write(t, c, say)
 	got := make([]byte, len(want))
 	if n, err := io.ReadFull(c, got); err != nil || string(got) != want {
 		t.Fatalf("to % X it said % X, %v, want % X", say, got[:n], err, want)
@@ -68,27 +62,8 @@ func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
 		t.Errorf("the second: %v, %v", c, err)
 	}
 	_ = one.Close()
-	if err := p.WaitIdle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.WaitIdle(t.Context()))
 	exchange(t, dialTCP(t, address), "\x10\x04\x01", "\x12")
-}
-
-func TestOverTCPAPowerCycleResetsClientsAndLosesTheBuffer(t *testing.T) {
-	p := virtual.New(virtual.Options{Can: virtual.Everything, Condition: virtual.CoverOpen})
-	address, _ := onTCP(t, p)
-	c := dialTCP(t, address)
-	exchange(t, c, "lost\n\x1dV\x00\x10\x04\x02", "\x16")
-	p.PowerOff()
-	p.PowerOn()
-	p.Set(virtual.CoverOpen, false)
-	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("read: %v, want a reset", err)
-	}
-	exchange(t, dialTCP(t, address), "new\n\x1dV\x00\x1dr\x01", "\x00")
-	if got := p.Tickets(); len(got) != 1 || got[0].Text != "new\n" {
-		t.Errorf("on paper: %+v", got)
-	}
 }
 
 func TestOverTCPTheEndOfServeEmptiesTheBuffer(t *testing.T) {

@@ -5,12 +5,10 @@ import (
 	"io"
 	"math"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"ticketrail/printer/layout"
@@ -21,16 +19,10 @@ import (
 func send(t *testing.T, p *virtual.Printer, b string) []virtual.Ticket {
 	t.Helper()
 	c, err := p.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
-	if _, err := io.WriteString(c, b); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	write(t, c, b)
+	must(t, c.Finish(t.Context()))
 	return p.Tickets()
 }
 
@@ -118,47 +110,16 @@ func TestProtocolErrorsAreRecorded(t *testing.T) {
 	}
 }
 
-func TestStatusQueriesAreNeitherPrintedNorProblems(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := virtual.New(virtual.Options{})
-		got := send(t, p, "\x00\x00\x00\x1b@\x1da\x0e\x10\x04\x01ok\n\x1d(H\x06\x0000abcd\x1dr\x01\x1dV\x00")
-		if len(got) != 1 || got[0].Text != "ok\n" || p.Problems() != nil {
-			t.Errorf("got %+v, problems %q", got, p.Problems())
-		}
-	})
-}
-
 func TestTwoClientsAreServedOneAfterTheOther(t *testing.T) {
 	bubble(t, "", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
 		first, second := connect(t, p), connect(t, p)
-		first.send("one")
-		_ = second.c.SetWriteDeadline(time.Now().Add(time.Minute))
-		if _, err := io.WriteString(second.c, "two"); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatalf("the second client was served beside the first: %v", err)
-		}
-		first.send("\n\x1dV\x00")
+		first.send("one\n\x1dV\x00")
+		second.stuck("two")
 		_ = first.c.Close()
-		_ = second.c.SetWriteDeadline(time.Time{})
 		second.send("two\n\x1dV\x00")
-		if err := p.Wait(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Wait(t.Context(), 2))
 		if got := p.Tickets(); got[0].Text != "one\n" || got[1].Text != "two\n" {
 			t.Errorf("got %q, %q", got[0].Text, got[1].Text)
-		}
-	})
-}
-
-func TestDelayIsPerLine(t *testing.T) {
-	bubble(t, "", virtual.Options{}, func(t *testing.T, p *virtual.Printer) {
-		p.Delay(time.Second)
-		start := time.Now()
-		connect(t, p).send("1\n2\n3\n\x1bd\x04\x1dV\x00")
-		if err := p.Wait(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-		if d := time.Since(start); d != 7*time.Second {
-			t.Errorf("took %s, want 7 s for three lines and four of feed", d)
 		}
 	})
 }
@@ -168,16 +129,12 @@ func TestOverTCPRefuseClosesAndReopensTheSameAddress(t *testing.T) {
 	address, _ := onTCP(t, p)
 	for range 3 {
 		exchange(t, dialTCP(t, address), "\x10\x04\x01", "\x12")
-		if err := p.Refuse(true); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Refuse(true))
 		if c, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("a printer that is off: %v, %v, want connection refused", c, err)
 		}
 		p.Reset()
-		if err := p.Refuse(false); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Refuse(false))
 	}
 }
 
@@ -225,4 +182,19 @@ func FuzzAnyBytesDecodeWithoutPanicOrControlCharacters(f *testing.F) {
 			}
 		})
 	})
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write sends text.
+func write(t testing.TB, to io.Writer, text string) {
+	t.Helper()
+	_, err := io.WriteString(to, text)
+	must(t, err)
 }
