@@ -70,9 +70,9 @@ func dropJoiners(s string) string {
 	}, s)
 }
 
-// OneLine makes a string from the service safe to show on a screen: one line without control characters,
-// see [Clean], and without space at its ends. Unlike on paper, U+200C and U+200D (zero width non-joiner and joiner) stay:
-// a screen can render them, and words of many languages are misspelt without them.
+// OneLine makes a string from the service safe to show on a screen: one line without control characters, see [Clean],
+// and without space at its ends. Unlike on paper, U+200C and U+200D (zero width non-joiner and joiner) stay: a screen
+// can render them, and words of many languages are misspelt without them.
 func OneLine(s string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch r {

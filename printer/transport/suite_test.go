@@ -230,8 +230,8 @@ func (s suite) testAnswers(t *testing.T) {
 	}
 }
 
-// testReadDeadline: a timeout must not lose the byte that comes after it: it is the answer to a fence. A connection that
-// is known to have no way back ends at once, every time; a wrong no would send questions into a file.
+// testReadDeadline: a timeout must not lose the byte that comes after it: it is the answer to a fence. A connection
+// that is known to have no way back ends at once, every time; a wrong no would send questions into a file.
 func (s suite) testReadDeadline(t *testing.T) {
 	p := s.Working(t)
 	c, b := dialed(t, p.Dialer), make([]byte, 1)
