@@ -13,7 +13,7 @@ type pendingPairing struct {
 	code             string
 	id               string // of its pairing, after the first attempt; guarded by write
 	address, browser string
-	made, asked      time.Time // when the code was made; when the browser last polled
+	created, asked   time.Time // when the code was made; when the browser last polled
 }
 
 // Codes are guessable only in theory: 24 letters in 8 places, valid for ten minutes, ten wrong ones
@@ -36,7 +36,7 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 	defer p.mu.Unlock()
 
 	for h, a := range p.pending {
-		if now.Sub(a.asked) > pendingTimeout || now.Sub(a.made) > codeTTL {
+		if now.Sub(a.asked) > pendingTimeout || now.Sub(a.created) > codeTTL {
 			delete(p.pending, h)
 		}
 	}
@@ -72,7 +72,7 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 	p.codesMade[from] = append(p.codesMade[from], now)
 	secret = rand.Text()
 	waiting := &pendingPairing{code: randomLetters(codeLength), address: address, browser: browser,
-		made: now, asked: now}
+		created: now, asked: now}
 	p.pending[sha256.Sum256([]byte(secret))] = waiting
 	return secret, waiting.code, true
 }
@@ -84,7 +84,7 @@ func (p *Pairings) isPending(secret string) bool {
 	defer p.mu.Unlock()
 
 	waiting := p.pending[sha256.Sum256([]byte(secret))]
-	if waiting == nil || now.Sub(waiting.made) > codeTTL {
+	if waiting == nil || now.Sub(waiting.created) > codeTTL {
 		return false
 	}
 
@@ -106,7 +106,7 @@ func (p *Pairings) byCode(code string) (hash [32]byte, a *pendingPairing, err er
 	}
 
 	for h, a := range p.pending {
-		if a.code == code && now.Sub(a.made) <= codeTTL {
+		if a.code == code && now.Sub(a.created) <= codeTTL {
 			return h, a, nil
 		}
 	}

@@ -185,11 +185,11 @@ func (s *Screen) Do(ctx context.Context, id string, c board.Command) (board.Resu
 
 // ScreenStatus is the state of a screen station.
 type ScreenStatus struct {
-	Live      int       `json:"live"`            // live pages
-	DarkSince time.Time `json:"dead,omitzero"`   // since when the screen is dark; zero: it is not
-	Open      int       `json:"open"`            // open tickets
-	Oldest    time.Time `json:"oldest,omitzero"` // when the oldest of them was received
-	Unseen    int       `json:"unseen"`          // open tickets that nobody has paged to for UnseenAfter
+	Live      int       `json:"live"`                // live pages
+	DarkSince time.Time `json:"dark_since,omitzero"` // since when the screen is dark; zero: it is not
+	Open      int       `json:"open"`                // open tickets
+	Oldest    time.Time `json:"oldest,omitzero"`     // when the oldest of them was received
+	Unseen    int       `json:"unseen"`              // open tickets that nobody has paged to for UnseenAfter
 }
 
 func (s *Screen) Status() ScreenStatus {

@@ -79,7 +79,7 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 			string(ticket.Failed), string(ticket.Confirmed), string(ticket.Processed), string(ticket.Sent),
 			string(ticket.Shown), string(ticket.Taken), string(ticket.Expired), string(ticket.Moved),
 			string(ticket.Cancelled)},
-		"did_": {"accepted", "put", "shown", "seen", "paper", "elsewhere", "replaced", "sent_out", "back", "ticked",
+		"did_": {"accepted", "came", "shown", "seen", "paper", "elsewhere", "replaced", "sent_out", "returned", "ticked",
 			string(board.ItemDone), string(board.ItemUndone), string(board.AckVoid), string(board.AckAlarm),
 			string(board.Bump), string(board.Undo), string(board.Recall)},
 		"sound_": {"new", "void", "allergy", "ready", "late"},

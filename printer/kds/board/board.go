@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -225,7 +226,7 @@ func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
 	b.mu.RLock()
 	r.SeenFor = max(r.SeenFor, b.visible[r.Job].total)
 	b.mu.RUnlock()
-	value, err := r.encode()
+	value, err := json.Marshal(r)
 	if err == nil {
 		err = b.o.KV.Put(ctx, cardKey(r.Job), value)
 	}
@@ -248,10 +249,7 @@ func (b *Board) publish() {
 	for _, e := range b.cards {
 		shown := member{entry: e, state: e.rec.State}
 		if shown.state != Open {
-			shown.departure, shown.departedAt = e.rec.Departure, e.rec.DepartedAt
-		}
-		if shown.state == Bumped { // without DepartedBy it was bumped by an older version, alone
-			shown.with = cmp.Or(e.rec.DepartedBy, fmt.Sprint(e.rec.Job))
+			shown.departure, shown.departedAt, shown.with = e.rec.Departure, e.rec.DepartedAt, e.rec.DepartedBy
 		}
 		members = append(members, shown)
 	}

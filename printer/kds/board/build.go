@@ -46,7 +46,7 @@ func (b *builder) order() *Order {
 		o.refs = append(o.refs, card.ref())
 		if band := b.band(i); band != nil {
 			o.Voids = append(o.Voids, *band)
-			o.MustAckVoid = o.MustAckVoid || !band.Acked
+			o.MustAckVoid = o.MustAckVoid || band.AckedAt == 0
 		}
 
 		b.addTicket(o, i)
@@ -110,7 +110,7 @@ func (b *builder) band(i int) *Void {
 
 	v := &Void{Job: card.rec.Job, Station: card.rec.Station, At: unixMillis(card.t.Received),
 		Clock: ticket.Clock(card.t.Received, card.t.Zone), Changed: card.t.Changed != nil,
-		Whole: card.t.Void && len(card.t.Lines) == 0, AckedAt: card.rec.AckedAt, Acked: card.rec.Acked}
+		Whole: card.t.Void && len(card.t.Lines) == 0, AckedAt: card.rec.AckedAt}
 	lineAboveIsVoid := false
 	for _, l := range card.t.Lines {
 		if l.Void && (l.Depth == 0 || !lineAboveIsVoid) {
@@ -310,7 +310,7 @@ func versionOf(o *Order) uint64 {
 
 	for _, v := range o.Voids {
 		sum(v.Job)
-		if v.Acked {
+		if v.AckedAt != 0 {
 			sum(1)
 		}
 	}

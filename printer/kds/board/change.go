@@ -195,7 +195,7 @@ func (b *Board) unread(o *Order, do Verb) []uint64 {
 	return slices.DeleteFunc(o.Jobs(), func(job uint64) bool {
 		card := b.get(job)
 		if do == AckVoid {
-			return card.rec.Acked || !mustAck(card.t)
+			return card.rec.AckedAt != 0 || !mustAck(card.t)
 		}
 		return card.rec.AlarmAckedAt != 0 || !slices.ContainsFunc(o.Alarms, func(a Alarm) bool { return a.Job == job })
 	})
@@ -257,8 +257,8 @@ func (b *Board) apply(r *record, by *lastChange) bool {
 	case ItemDone, ItemUndone:
 		r.setDone(by.Item, by.Do == ItemDone)
 	case AckVoid:
-		if !r.Acked {
-			r.Acked, r.AckedAt = true, by.At
+		if r.AckedAt == 0 {
+			r.AckedAt = by.At
 		}
 	case AckAlarm:
 		if r.AlarmAckedAt == 0 {
@@ -291,7 +291,7 @@ func (r *record) reverse(last *lastChange) {
 		r.setDone(last.Item, last.Do == ItemUndone)
 	case AckVoid: // a card that was acknowledged before stays so
 		if r.AckedAt == last.At {
-			r.Acked, r.AckedAt = false, 0
+			r.AckedAt = 0
 		}
 	case AckAlarm:
 		if r.AlarmAckedAt == last.At {

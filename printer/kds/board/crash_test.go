@@ -87,7 +87,7 @@ func TestAnImpossibleCardIsLeftOut(t *testing.T) {
 		{`"place":1,`, `"place":18446744073709551615,`}, // or the next place would overflow to 0
 		{`"version":1,`, `"version":18446744073709551615,`},
 		{`"state":"open"`, `"state":"opem"`},
-		{`"put_at":`, `"off":18446744073709551615,"put_at":`},
+		{`"came_at":`, `"departure":18446744073709551615,"came_at":`},
 	} {
 		damaged := strings.Replace(whole, c[0], c[1], 1)
 		if damaged == whole {
@@ -125,7 +125,7 @@ func cardContents(b *Board) (out []cardContent) {
 		for _, job := range o.Jobs() {
 			r := &b.get(job).rec
 			key, _, _ := strings.Cut(o.Key, "~") // a number of a failed write is not used again
-			out = append(out, cardContent{job, r.State, r.Version, r.Done, r.Acked, r.Shown, r.Paper, key})
+			out = append(out, cardContent{job, r.State, r.Version, r.Done, r.AckedAt != 0, r.Shown, r.Paper, key})
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func (b *Board) ToPaper(ctx context.Context, station string,
 		e.rec.Paper = station
 		e.rec.Version++
 		e.rec.note(onPaper, 0)
-		if values[cardKey(e.rec.Job)], err = e.rec.encode(); err != nil {
+		if values[cardKey(e.rec.Job)], err = json.Marshal(&e.rec); err != nil {
 			return 0, fmt.Errorf("store card of job %d: %w", e.rec.Job, err)
 		}
 	}

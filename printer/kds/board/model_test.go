@@ -233,7 +233,7 @@ func pageLines(orders, recall []*Order) (out []string) {
 	line := func(o *Order) string {
 		var out []string
 		for _, v := range o.Voids {
-			out = append(out, fmt.Sprint(v.Job, " acked ", v.Acked))
+			out = append(out, fmt.Sprint(v.Job, " acked ", v.AckedAt != 0))
 		}
 		for _, k := range o.Tickets {
 			if slices.ContainsFunc(o.Voids, func(v Void) bool { return v.Job == k.Job }) {

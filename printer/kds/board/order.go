@@ -27,9 +27,9 @@ type Order struct {
 	Key        string `json:"key"`     // opaque; an order that is off the board has another key than the open one
 	Version    uint64 `json:"version"` // changes with all that a cook may press on
 	State      State  `json:"state"`
-	Place      uint64 `json:"place"`         // sorts the board; a recalled order gets its old place back
-	Departure  uint64 `json:"off,omitempty"` // sorts the recall list; 0 while open
-	DepartedAt int64  `json:"off_at,omitempty"`
+	Place      uint64 `json:"place"`               // sorts the board; a recalled order gets its old place back
+	Departure  uint64 `json:"departure,omitempty"` // sorts the recall list; 0 while open
+	DepartedAt int64  `json:"departed_at,omitempty"`
 	// Undo is the last change, as long as it can be undone: until UndoUntil.
 	Undo      Verb  `json:"undo,omitempty"`
 	UndoUntil int64 `json:"undo_until,omitempty"`
@@ -101,7 +101,6 @@ type Void struct {
 	// BumpedClock is when the order, or the card that it replaces, was bumped.
 	BumpedClock string `json:"bumped_clock,omitempty"`
 	AckedAt     int64  `json:"acked_at,omitempty"`
-	Acked       bool   `json:"acked,omitempty"` // also if an older version did not store when
 }
 
 // A Ticket is one card of an order.
@@ -215,7 +214,7 @@ const (
 	PartOpen    PartState = "open"    // its screen shows it
 	PartDone    PartState = "done"    // its screen has bumped it
 	PartOut     PartState = "out"     // it came out, and its station cannot say when it is made
-	PartMade    PartState = "made"    // the pass has ticked it
+	PartTicked  PartState = "ticked"  // the pass has ticked it
 	PartExpired PartState = "expired" // it was never printed, and nothing is to come
 	PartHeld    PartState = "held"    // it waits for a person, or has failed
 	PartGone    PartState = "gone"    // nothing is to come of it: cancelled

@@ -68,7 +68,7 @@ func ordersText(orders []*Order) (out []string) {
 			if v.BumpedClock != "" {
 				w += " bumped"
 			}
-			if v.Acked {
+			if v.AckedAt != 0 {
 				w += " read"
 			}
 			words = append(words, "["+w+"]")

@@ -56,7 +56,7 @@ type Pass struct {
 // A sentOrder is one bump at the pass, as it is stored.
 type sentOrder struct {
 	V          int      `json:"v"`
-	Departure  uint64   `json:"off"`
+	Departure  uint64   `json:"departure"`
 	At         int64    `json:"at"`
 	Key        string   `json:"key"` // of the order while it was open
 	Cards      []Ref    `json:"cards"`
@@ -209,7 +209,7 @@ func (x *Pass) publish() {
 
 // isOver says that nothing of an order is wanted any more, and that its stations have acknowledged it.
 func isOver(o *Order) bool {
-	return o.Cancelled && len(o.Voids) > 0 && !slices.ContainsFunc(o.Voids, func(v Void) bool { return !v.Acked })
+	return o.Cancelled && len(o.Voids) > 0 && !slices.ContainsFunc(o.Voids, func(v Void) bool { return v.AckedAt == 0 })
 }
 
 // finish completes an order as the pass shows it.

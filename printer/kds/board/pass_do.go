@@ -15,7 +15,7 @@ type tick struct {
 	Station    string   `json:"station"`
 	Job        uint64   `json:"job"`
 	At         int64    `json:"at"`
-	TakenBack  bool     `json:"off,omitempty"` // it was taken back
+	TakenBack  bool     `json:"taken_back,omitempty"` // it was taken back
 	CommandIDs []string `json:"command_ids"`
 }
 
@@ -156,7 +156,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 	case (part.TickedAt != 0) == (c.Do == Tick):
 		return Already, nil
 	case done == 0 && c.Version != order.Version,
-		part.State != PartOut && part.State != PartExpired && part.State != PartMade:
+		part.State != PartOut && part.State != PartExpired && part.State != PartTicked:
 		return Conflict, nil
 	}
 

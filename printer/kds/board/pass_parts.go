@@ -160,7 +160,7 @@ func (x *Pass) addParts(g *group, o *Order) {
 	for i := range o.Parts {
 		part := &o.Parts[i]
 		part.judge()
-		ready = ready && (part.State == PartDone || part.State == PartMade || part.State == PartGone)
+		ready = ready && (part.State == PartDone || part.State == PartTicked || part.State == PartGone)
 		wanted = wanted || part.State != PartGone
 	}
 
@@ -233,12 +233,12 @@ func (x *Pass) take(p *Part, job uint64, now Progress, lines []string) {
 	if now.State == PartOut || now.State == PartExpired {
 		p.byHand = append(p.byHand, job)
 		if ticked := x.ticks[tickKey(p.Station, job)]; ticked != nil && !ticked.TakenBack {
-			now.State, p.TickedAt = PartMade, max(p.TickedAt, ticked.At)
+			now.State, p.TickedAt = PartTicked, max(p.TickedAt, ticked.At)
 		}
 	}
 
 	// The last needs most attention.
-	states := []PartState{PartGone, PartDone, PartMade, PartOut, PartOpen, PartWait, PartExpired, PartHeld}
+	states := []PartState{PartGone, PartDone, PartTicked, PartOut, PartOpen, PartWait, PartExpired, PartHeld}
 	if slices.Index(states, now.State) >= slices.Index(states, p.State) {
 		p.Progress = now
 	}
@@ -306,7 +306,7 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 // judge completes a part when all its tickets are known.
 func (p *Part) judge() {
 	p.Says = p.Kind == OnBoard && (p.State == PartOpen || p.State == PartDone)
-	if p.State != PartMade {
+	if p.State != PartTicked {
 		p.TickedAt = 0
 	}
 }

@@ -41,11 +41,11 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 		tick.Part = "bar"
 		for range 2 { // delivered twice
 			p.wants(t, tick, Done)
-			p.wantParts(t, "#18 ready hot=done bar=made")
+			p.wantParts(t, "#18 ready hot=done bar=ticked")
 		}
 		p.start(t)
 		time.Sleep(time.Second)
-		p.wantParts(t, "#18 ready hot=done bar=made")
+		p.wantParts(t, "#18 ready hot=done bar=ticked")
 		p.tick(t, Tick, "bar", Already)
 		p.tick(t, Untick, "bar", Done)
 		p.wantParts(t, "#18 hot=done bar=out")
@@ -83,7 +83,7 @@ func TestAPassTicksAnExpiredPartByHand(t *testing.T) {
 		p.tick(t, Tick, "bar", Done)
 		p.wantParts(t, "#18 hot=done bar=wait")
 		p.set(barJob(50, ticket.Expired))
-		p.wantParts(t, "#18 ready hot=done bar=made")
+		p.wantParts(t, "#18 ready hot=done bar=ticked")
 		if got := p.find(18, Open).Parts[1].Told; got != "expired" {
 			t.Error(got)
 		}
@@ -96,7 +96,7 @@ func TestAPassTicksAnExpiredPartByHand(t *testing.T) {
 		}
 		p.set(barJob(50, ticket.Expired), barJob(51, ticket.Confirmed), barJob(52, ticket.Sent))
 		p.tick(t, Tick, "bar", Done)
-		p.wantParts(t, "#18 ready hot=done bar=made")
+		p.wantParts(t, "#18 ready hot=done bar=ticked")
 	})
 }
 

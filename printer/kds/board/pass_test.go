@@ -76,12 +76,12 @@ func TestAPassSeesWhatComesLaterToAPrinter(t *testing.T) {
 		p.doneAtHot(t)
 		p.set(p.siblings...)
 		p.tick(t, Tick, "bar", Done)
-		p.wantParts(t, "#18 ready hot=done bar=made")
+		p.wantParts(t, "#18 ready hot=done bar=ticked")
 
 		void := barJob(51, ticket.Sent) // which needs no tick
 		void.Ticket.Lines, void.Ticket.Request = []ticket.Line{{Quantity: "1", Name: "Beer", Void: true}}, "void"
 		p.set(p.siblings[0], void)
-		p.wantParts(t, "#18 ready hot=done bar=made")
+		p.wantParts(t, "#18 ready hot=done bar=ticked")
 		if got := p.find(18, Open).Parts[1].Lines; strings.Join(got, ", ") != "1 Beer" {
 			t.Errorf("%q", got)
 		}
@@ -97,7 +97,7 @@ func TestAVoidIsSeenAtThePass(t *testing.T) {
 	put(t, p.hot, void18(4, "2 Fish"))
 	do(t, p.hot, press(p.hot, AckVoid, 1, 0))
 	o := p.find(18, Open)
-	if len(o.Voids) != 1 || !o.Voids[0].Acked {
+	if len(o.Voids) != 1 || o.Voids[0].AckedAt == 0 {
 		t.Errorf("%+v", o)
 	}
 	p.wantParts(t, "#18 hot=open/1 cold=open/1")

@@ -171,9 +171,9 @@ func TestWhatAVoidLeavesOfAPartIsTickedOnce(t *testing.T) {
 		p.set(list...)
 		p.wantParts(t, "#18 hot=done bar=out")
 		p.tick(t, Tick, "bar", Done)
-		p.wantParts(t, "#18 ready hot=done bar=made")
+		p.wantParts(t, "#18 ready hot=done bar=ticked")
 		p.start(t)
 		p.set(list...)
-		p.wantParts(t, "#18 ready hot=done bar=made")
+		p.wantParts(t, "#18 ready hot=done bar=ticked")
 	})
 }

@@ -12,8 +12,7 @@ import (
 // only added. A change that an older reader would misunderstand must raise it.
 const recordVersion = 1
 
-// A record is a card as it is stored: all of it, in one value. Some names in the JSON are older
-// than the names of the fields; they stay, because databases contain them.
+// A record is a card as it is stored: all of it, in one value.
 type record struct {
 	V       int    `json:"v"`
 	Job     uint64 `json:"job"`
@@ -22,9 +21,9 @@ type record struct {
 	Version uint64 `json:"version"`
 	State   State  `json:"state"`
 	// counts cards that left the board; times cannot sort them, clocks are set back
-	Departure  uint64          `json:"off,omitempty"`
-	DepartedAt int64           `json:"off_at,omitempty"`
-	CameAt     int64           `json:"put_at"`
+	Departure  uint64          `json:"departure,omitempty"`
+	DepartedAt int64           `json:"departed_at,omitempty"`
+	CameAt     int64           `json:"came_at"`
 	Ticket     json.RawMessage `json:"ticket"`
 
 	Duplicate bool   `json:"duplicate,omitempty"`
@@ -41,12 +40,11 @@ type record struct {
 	SeenFor int64 `json:"seen_for,omitempty"` // for how long it was, in milliseconds, up to its last change
 
 	Done         []int       `json:"done,omitempty"` // indexes of the items that are done, sorted
-	Acked        bool        `json:"acked,omitempty"`
 	AckedAt      int64       `json:"acked_at,omitempty"`
 	AlarmAckedAt int64       `json:"alarm_acked_at,omitempty"`
-	DepartedBy   string      `json:"off_by,omitempty"` // id of the command that bumped it; one order was bumped by one
-	LastChange   *lastChange `json:"back,omitempty"`   // the change that undo would reverse; stored names never change
-	CommandIDs   []string    `json:"heard,omitempty"`  // ids of the commands that were done, the latest last
+	DepartedBy   string      `json:"departed_by,omitempty"` // id of the command that bumped it; one order was bumped by one
+	LastChange   *lastChange `json:"last_change,omitempty"` // that undo would reverse
+	CommandIDs   []string    `json:"command_ids,omitempty"` // ids of the commands that were done, the latest last
 	Timeline     []moment    `json:"timeline,omitempty"`
 }
 
@@ -71,9 +69,6 @@ func (r *record) clone() record {
 	return c
 }
 
-// encode returns the bytes that are stored; every version since must be able to read them.
-func (r *record) encode() ([]byte, error) { return json.Marshal(r) }
-
 // doneAt is when an item was marked done; 0 if that is not stored.
 func (r *record) doneAt(item int) int64 {
 	for _, m := range slices.Backward(r.Timeline) {
@@ -87,20 +82,12 @@ func (r *record) doneAt(item int) int64 {
 // decodeRecord reads a stored card and its ticket. It checks both, because one bad value would sort
 // or hide other cards.
 func decodeRecord(value []byte) (*entry, error) {
-	var was struct {
-		record
-		// PaperTries was written by an older version: copies that may have come out or not.
-		PaperTries int `json:"paper_tries"`
-	}
-	if err := json.Unmarshal(value, &was); err != nil {
+	var rec record
+	if err := json.Unmarshal(value, &rec); err != nil {
 		return nil, fmt.Errorf("decode card: %w", err)
 	}
-
-	rec := was.record
-	rec.Duplicate = rec.Duplicate || was.PaperTries > 0
-	if rec.V < 1 || rec.V > recordVersion {
-		return nil, fmt.Errorf(
-			"decode card: format %d, want 1 to %d: a newer ticketrail wrote it", rec.V, recordVersion)
+	if rec.V != recordVersion {
+		return nil, fmt.Errorf("decode card: format %d, want %d: another ticketrail wrote it", rec.V, recordVersion)
 	}
 	if err := rec.check(); err != nil {
 		return nil, fmt.Errorf("decode card: %w", err)

@@ -1,7 +1,6 @@
 package board
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -154,30 +153,4 @@ func TestTheRecallListHoldsFiftyForAnHourAndCardsAreStoredForTwoDays(t *testing.
 			t.Errorf("after two days %d are stored", len(s.Keys()))
 		}
 	})
-}
-
-func TestCardsThatAnOlderVersionStoredAreRead(t *testing.T) {
-	s := queuetest.NewStore()
-	at := time.Now().UnixMilli()
-	ticket := `{"v":1,"venue":"v","request":"r%d","number":"%d","received":"2026-02-06T10:49:48Z",` +
-		`"lines":[{"q":"1","n":"Burger"},{"q":"1","n":"Chips","void":true}]}`
-	for job, state := range map[int]string{1: `"open"`, 2: `"bumped","off":1,"off_at":` + fmt.Sprint(at),
-		3: `"bumped","off":2,"off_at":` + fmt.Sprint(at), 4: `"elsewhere","off":3,"off_at":` + fmt.Sprint(at)} {
-		s.Set(cardKey(uint64(job)), fmt.Sprintf(`{"v":1,"job":%d,"station":"hot-line","place":%d,"version":3,`+
-			`"state":%s,"put_at":%d,"add_on":true,"shown":true,"done":[0],"acked":true,`+
-			`"back":{"do":"bump","at":%d},"heard":["x"],`+
-			`"ticket":`+ticket+`}`, job, job, state, at, at, job, job))
-	}
-	b := open(t, s)
-	if got := jobs(b); got != "1 | 4 3 2" {
-		t.Errorf("board %q", got)
-	}
-	if o := b.OrderOf(1); !o.Voids[0].Acked || o.MustAckVoid || !o.Tickets[0].Items[0].Done {
-		t.Errorf("%+v", o)
-	}
-	wantOutcome(t, b, press(b, Undo, 2, 0), Done)
-	wantOutcome(t, b, press(b, Recall, 4, 0), Done)
-	if got := jobs(b); got != "1 2 4 | 3" {
-		t.Errorf("board %q", got)
-	}
 }

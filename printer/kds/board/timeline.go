@@ -10,7 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A moment is one thing that happened to a card. E is stored, so its values never change.
+// A moment is one thing that happened to a card, as it is stored.
 type moment struct {
 	T int64  `json:"t"`
 	E string `json:"e"` // a Verb, or one of the constants below
@@ -18,7 +18,7 @@ type moment struct {
 }
 
 const (
-	cameHere = "put"
+	cameHere = "came"
 	wasShown = "shown"
 	wasSeen  = "seen"
 	onPaper  = "paper"
@@ -43,7 +43,7 @@ func (r *record) note(e string, item int) {
 const (
 	wasAccepted = "accepted"
 	wasSentOut  = "sent_out"
-	cameBack    = "back"
+	cameBack    = "returned"
 	wasTicked   = "ticked"
 )
 

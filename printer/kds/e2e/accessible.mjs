@@ -22,8 +22,8 @@ async function accessible(server, browser, pass, colorScheme) {
   all.unshift(order(71, [{ name: "Soup", void: true }], late));
   server.orders = pass ? all.map(withParts) : all;
   server.recall = [
-    order(80, ["Soup"], { state: "elsewhere", off: 5, off_at: Date.now(), ticket: { paper: "grill" } }),
-    order(81, ["Pie"], { state: "bumped", off: 6, off_at: Date.now() }),
+    order(80, ["Soup"], { state: "elsewhere", departure: 5, departed_at: Date.now(), ticket: { paper: "grill" } }),
+    order(81, ["Pie"], { state: "bumped", departure: 6, departed_at: Date.now() }),
   ];
   const variants = [{ quantity: "3", modifiers: ["no onions"] }];
   const pie = { name: "Pie", quantity: "2", orders: 1, later: true };

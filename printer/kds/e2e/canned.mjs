@@ -133,15 +133,15 @@ export class Canned {
     const was = [...this.orders, ...this.recall].find((o) => o.key === order);
     const o = JSON.parse(JSON.stringify(was));
     o.version++;
-    if (verb === "bump") Object.assign(o, { state: "bumped", off: this.seq, off_at: Date.now() });
+    if (verb === "bump") Object.assign(o, { state: "bumped", departure: this.seq, departed_at: Date.now() });
     if (verb === "bump" || verb === "ack_void") o.undo_until = Date.now() + this.setup.undo_for;
     if (verb === "undo" || verb === "recall") o.state = "open";
     if (verb === "ack_void") {
       o.must_ack_void = false;
-      for (const v of o.voids) v.acked = true;
+      for (const v of o.voids) v.acked_at = Date.now();
     }
     if (verb === "ack_alarm") o.must_ack_alarm = false;
-    const ticked = { tick: { state: "made", ticked_at: Date.now() }, untick: { state: "out", ticked_at: 0 } }[verb];
+    const ticked = { tick: { state: "ticked", ticked_at: Date.now() }, untick: { state: "out", ticked_at: 0 } }[verb];
     if (ticked) Object.assign(o.parts.find((p) => p.station === part), ticked);
     if (verb.startsWith("item_")) {
       const t = o.tickets.find((t) => t.job === job);

@@ -137,7 +137,7 @@ export async function withFixedPlacesACardStaysWhereItIsUntilItIsBumped(server, 
     const before = await places();
     const bumped = [1, 3].map((i) => server.orders[i]);
     for (const o of bumped) {
-      server.put({ ...o, state: "bumped", off: server.seq, off_at: Date.now() });
+      server.put({ ...o, state: "bumped", departure: server.seq, departed_at: Date.now() });
       await until("it is gone", async () => !(await heads(page)).includes(o.number));
     }
     for (const [key, at] of await places()) equal(at, before.get(key), key + " at " + width);

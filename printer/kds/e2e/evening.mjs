@@ -48,7 +48,7 @@ export function atThePass(o, i) {
     : [
         part("hot-line", "screen", ready ? "done" : "open", ready ? "bumped" : "open", { left: 3 }),
         part("cold", "screen", ready || i % 2 ? "done" : "open", ready || i % 2 ? "bumped" : "open", { left: 2 }),
-        part("bar", "paper", ready ? "made" : "out", "confirmed", {
+        part("bar", "paper", ready ? "ticked" : "out", "confirmed", {
           clock: "19:32", lines: ["1 Negroni", "2 Flat white"], ticked_at: ready ? 1 : 0,
         }),
         ...(held ? [part("grill", "paper", "held", "held")] : []),
@@ -78,7 +78,7 @@ export function marked() {
     cannedOrder(1, fish, { courses: ["甲", "乙"], ticket: unusual, bumped_clock: "19:10", also_at: ["7"], rush: true }),
     cannedOrder(2, ["魚"], { voids, must_ack_void: true }),
     cannedOrder(3, ["魚"], { ...alarm, age: 400 }),
-    cannedOrder(4, [], { voids: [{ job: 91, clock: "19:41", changed: true, acked: true, acked_at: 1 }] }),
+    cannedOrder(4, [], { voids: [{ job: 91, clock: "19:41", changed: true, acked_at: 1 }] }),
     cannedOrder(5, [{ name: "魚", fire: -1 }]),
     cannedOrder(6, [read], { age: 900, alarms: alarm.alarms, alarm_acked_at: 1 }),
     cannedOrder(7, ["魚"], { number: "", kind: "test" }),
@@ -97,7 +97,7 @@ export function withParts(o, i) {
     part("1", "screen", "open", "open", { left: 3 }), part("2", "screen", "done", "bumped", { clock: "19:41" }),
     part("3", "paper", "out", "confirmed", { clock: "19:32", at: "9" }), part("4", "display", "out", "taken"),
     part("5", "paper", "held", "held"), part("6", "paper", "expired", "expired"), part("7", "paper", "wait", "pending"),
-    part("8", "paper", "gone", "sent", { void: true, clock: "19:33" }), part("9", "paper", "made", "dark"),
+    part("8", "paper", "gone", "sent", { void: true, clock: "19:33" }), part("9", "paper", "ticked", "dark"),
   ];
   return { ...o, parts, ready: i === 1, cancelled: i === 2, must_ack_alarm: false, must_ack_void: false };
 }

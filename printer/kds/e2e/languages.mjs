@@ -44,11 +44,11 @@ async function inAll(server, browser, then) {
 export async function theTextsOfAScreenAreInItsLanguageAndLegible(server, browser) {
   server.orders = marked();
   server.recall = [
-    order(50, ["魚"], { state: "bumped", off: 1, off_at: Date.now() }),
-    order(51, ["魚"], { state: "elsewhere", off: 2, off_at: Date.now(), ticket: { paper: "9" } }),
+    order(50, ["魚"], { state: "bumped", departure: 1, departed_at: Date.now() }),
+    order(51, ["魚"], { state: "elsewhere", departure: 2, departed_at: Date.now(), ticket: { paper: "9" } }),
   ];
   server.counts = [{ name: "魚", quantity: "2", orders: 1 }, { name: "肉", quantity: "2", orders: 2, later: true }];
-  const happened = ["accepted", "put", "seen", "paper", "item_done", "ack_void", "bump", "recall", "ticked"];
+  const happened = ["accepted", "came", "seen", "paper", "item_done", "ack_void", "bump", "recall", "ticked"];
   server.events = happened.map((what) => ({ at: 1, clock: "19:30", what, station: "7", item: "1 魚", paper: "9" }));
   await inAll(server, browser, async (page, check, at) => {
     for (const key of ["d", "a", "s", "h", "c", "Shift+R"]) {

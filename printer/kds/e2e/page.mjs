@@ -197,7 +197,7 @@ export async function textOfOrdersIsNeverMarkup(server, browser) {
   for (const pass of [false, true]) {
     server.setup.pass = pass;
     server.orders = evil.map((e, i) => o(i, e));
-    server.recall = [{ ...o(50, evil[0]), state: "bumped", off: 1, off_at: Date.now() }];
+    server.recall = [{ ...o(50, evil[0]), state: "bumped", departure: 1, departed_at: Date.now() }];
     server.events = evil.map((e) => ({ at: 1, clock: e, what: "item_done", item: e, station: e }));
     const variants = [{ quantity: evil[0], modifiers: evil }];
     server.counts = evil.map((name) => ({ name, quantity: name, orders: 2, variants }));

@@ -118,7 +118,7 @@ export async function aDonePartIsLegibleInBothThemes(server, browser) {
   server.orders = evening(6).map(atThePass);
   for (const colorScheme of ["dark", "light"]) {
     const page = await open(browser, server, "pass", { colorScheme });
-    for (const where of [".told.done", ".told.made", ".act.ready"]) {
+    for (const where of [".told.done", ".told.ticked", ".act.ready"]) {
       const got = await contrast(page.locator(where).first());
       assert(got >= 4.5, colorScheme + " " + where + ": a contrast of " + got);
     }

@@ -188,13 +188,13 @@ export class Card {
   // void draws what was cancelled or changed, and when. It stands at the end, where the button is. Its ticket, which
   // is above, has the full list.
   void(v) {
-    const seen = v.acked ? " acked" : "";
+    const seen = v.acked_at ? " acked" : "";
     const lines = v.lines || [];
     const more = lines.length > 3 ? [word("and_more", { n: lines.length - 2 })] : [];
     const text = [
       v.whole ? word("all_of_it") : [...lines.slice(0, more.length ? 2 : 3), ...more].join(", "),
       v.bumped_clock && word("bumped_this", { time: v.bumped_clock }),
-      v.acked && word("read", { time: v.acked_at ? clock(v.acked_at) : "" }),
+      v.acked_at && word("read", { time: clock(v.acked_at) }),
     ];
     const add = (head, text) =>
       this.add(el("p", { class: "voided" + seen, dir: "auto" }, head && el("b", { text: head + " " }), text));
@@ -216,7 +216,7 @@ export class Card {
   // action is what the button does, and its text.
   action(o) {
     if (o.must_ack_void)
-      return ["ack", word(o.voids.some((v) => !v.acked && !v.changed) ? "ack_void" : "ack_change")];
+      return ["ack", word(o.voids.some((v) => !v.acked_at && !v.changed) ? "ack_void" : "ack_change")];
     if (o.must_ack_alarm) return ["ack alarm", word("ack_alarm")];
     if (this.hidden) return ["some", word("done_with", { course: short(this.filter) })];
     if (!this.setup.pass) return ["bump", word("bump")];
@@ -226,7 +226,7 @@ export class Card {
 }
 
 // canTick says that somebody at the pass must see when a part is made.
-const canTick = (p) => /^(out|made|expired)$/.test(p.state);
+const canTick = (p) => /^(out|ticked|expired)$/.test(p.state);
 
 const tick = (p, more, text) =>
   el("button", {
@@ -250,7 +250,7 @@ function partText(p) {
 
 // partChip says in a word how far a part is.
 export function partChip(p) {
-  const plain = { open: p.left || "0", done: "✓", made: "✓" }[p.state];
+  const plain = { open: p.left || "0", done: "✓", ticked: "✓" }[p.state];
   const says = plain || word("chip_" + p.state + (p.state === "out" ? "_" + p.kind : ""));
   const text = stationName(short(p.title || p.station)) + " " + says;
   return canTick(p) ? tick(p, " told " + p.state, text) : el("span", { class: "told " + p.state, dir: "auto", text });

@@ -157,7 +157,7 @@ function recall(content, app) {
 function wentWhere(o) {
   const station = (o.tickets || []).map((t) => t.paper).find(Boolean);
   const how = o.state === "bumped" ? "bumped_at" : station ? "on_paper_at" : "on_paper";
-  return word(how, { station, time: clock(o.off_at) });
+  return word(how, { station, time: clock(o.departed_at) });
 }
 
 // whatIs is the name of an order and its first items.

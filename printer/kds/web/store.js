@@ -42,8 +42,8 @@ export class Store {
 
   // recall returns the orders that can be recalled, newest first.
   recall(now) {
-    const list = this.all((o) => o.state !== "open" && now - o.off_at < this.setup.recall_for);
-    return list.sort((a, b) => b.off - a.off).slice(0, 50);
+    const list = this.all((o) => o.state !== "open" && now - o.departed_at < this.setup.recall_for);
+    return list.sort((a, b) => b.departure - a.departure).slice(0, 50);
   }
 
   all(is) {
@@ -97,7 +97,7 @@ export function nameOf(o) {
 export const tableName = (o) => (o.table || "").replace(/^Table /, word("table") + " ");
 
 // hasUnreadVoid reports whether a cancellation waits to be acknowledged, at the pass also by another station.
-export const hasUnreadVoid = (o) => (o.voids || []).some((v) => !v.acked);
+export const hasUnreadVoid = (o) => (o.voids || []).some((v) => !v.acked_at);
 
 // tableOf is what stands beside the name: the table, unless the order is called by it.
 export const tableOf = (o) => (o.number ? short((o.table || "").replace(/^table /i, "")) : "");
