@@ -15,17 +15,16 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(webFolder, "web/*.html"))
 })
 
-// An indexView is the data of the start page of a tablet whose screen is gone, a pairingView the data of the page
-// with a code.
-type indexView struct{ Web string }
-
-type pairingView struct{ Web, Code string }
+// A templateData is the data of a template.
+type templateData struct {
+	Web   string            // begins the paths of scripts and styles
+	Words map[string]string // of the venue's language
+	Page  any               // its own data
+}
 
 // A pageView is the data of a page: the JSON that its script draws.
 type pageView struct {
-	Web   string
 	Setup setup
-	Words map[string]string
 	Tag   string // of the setup; a page with another tag reloads itself
 	Beat  beat
 	State board.Snapshot
@@ -41,12 +40,12 @@ const maxRendering = 2
 func (s *Server) page(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	// Each visit prolongs the cookie, so a screen in use is never unpaired by age.
 	g.renew(w, r)
-	s.serveTemplate(w, r, "page.html", pageView{Web: s.web.base, Setup: view.setup,
-		Words: wordsIn(view.setup.Language), Tag: view.setupTag, Beat: view.newBeat(), State: view.orders.Snapshot()})
+	s.serveTemplate(w, r, "page.html", pageView{Setup: view.setup, Tag: view.Tag,
+		Beat: view.newBeat(), State: view.orders.Snapshot()})
 }
 
 // serveTemplate renders a template and answers with it.
-func (s *Server) serveTemplate(w http.ResponseWriter, r *http.Request, name string, v any) {
+func (s *Server) serveTemplate(w http.ResponseWriter, r *http.Request, name string, page any) {
 	select {
 	case s.renderSlots <- struct{}{}:
 	case <-r.Context().Done():
@@ -54,7 +53,7 @@ func (s *Server) serveTemplate(w http.ResponseWriter, r *http.Request, name stri
 	}
 
 	var b bytes.Buffer
-	err := templates().ExecuteTemplate(&b, name, v)
+	err := templates().ExecuteTemplate(&b, name, templateData{s.web.base, wordsIn(s.language()), page})
 	<-s.renderSlots // it is sent without the slot: a slow reader must not block other pages
 	if err != nil {
 		s.log.Error("cannot render a page", "page", name, "err", err)

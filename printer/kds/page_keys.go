@@ -30,15 +30,14 @@ func DefaultKeys() map[string][]string {
 // uses is removed from all other actions, so that one press never does two things.
 func withCustomKeys(custom map[string][]string) map[string][]string {
 	keys := DefaultKeys()
+	used := map[string]bool{}
+	for _, list := range custom {
+		for _, key := range list {
+			used[normalKey(key)] = true
+		}
+	}
 	for action, list := range keys {
-		keys[action] = slices.DeleteFunc(list, func(k string) bool {
-			for _, keysOfAction := range custom {
-				if slices.ContainsFunc(keysOfAction, func(t string) bool { return normalKey(t) == normalKey(k) }) {
-					return true
-				}
-			}
-			return false
-		})
+		keys[action] = slices.DeleteFunc(list, func(key string) bool { return used[normalKey(key)] })
 	}
 
 	maps.Copy(keys, custom)
@@ -75,26 +74,20 @@ func CheckKeys(custom map[string][]string) error {
 // it is not the name of a key. A key named "+" is itself no modifier, hence the check for an empty
 // rest.
 func normalKey(key string) string {
-	var mods [3]bool
+	var mods []string
 	for {
 		mod, rest, ok := strings.Cut(key, "+")
-		i := slices.Index([]string{"ctrl", "alt", "shift"}, strings.ToLower(mod))
-		if !ok || i < 0 || rest == "" {
+		mod = strings.ToLower(mod)
+		if !ok || !slices.Contains([]string{"ctrl", "alt", "shift"}, mod) || rest == "" {
 			break
 		}
-		mods[i], key = true, rest
+		mods, key = append(mods, mod), rest
 	}
 
 	if key == "" || len(key) > 32 || key != strings.TrimSpace(key) {
 		return ""
 	}
 
-	out := strings.ToLower(key)
-	for i, m := range []string{"shift+", "alt+", "ctrl+"} {
-		if mods[2-i] {
-			out = m + out
-		}
-	}
-
-	return out
+	slices.Sort(mods)
+	return strings.Join(append(slices.Compact(mods), strings.ToLower(key)), "+")
 }

@@ -59,8 +59,7 @@ type Pairings struct {
 	mu         sync.Mutex // guards the fields below
 	active     map[[32]byte]*activePairing
 	pending    map[[32]byte]*pendingPairing
-	codesMade  map[string][]time.Time // per address group: when codes were made, in the last minute
-	wrongCodes []time.Time            // when wrong codes were entered, in the last minute
+	wrongCodes []time.Time // when wrong codes were entered, in the last minute
 }
 
 // An activePairing is a pairing with its open streams.
@@ -85,7 +84,6 @@ func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
 	pairings := &Pairings{
 		kv: store, log: cmp.Or(log, slog.New(slog.DiscardHandler)).With("component", "kds"),
 		active: map[[32]byte]*activePairing{}, pending: map[[32]byte]*pendingPairing{},
-		codesMade: map[string][]time.Time{},
 	}
 
 	err := store.All(func(key string, value []byte) bool {
@@ -94,12 +92,12 @@ func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
 		}
 		stored := storedPairing{}
 		err := json.Unmarshal(value, &stored)
-		hash, ok := parseHash(stored.Hash)
-		if err != nil || stored.V != pairingVersion || !ok {
+		hash, notHex := hex.DecodeString(stored.Hash)
+		if err != nil || stored.V != pairingVersion || notHex != nil || len(hash) != sha256.Size {
 			pairings.log.Error("cannot read a stored pairing; that browser must be paired again", "key", key)
 			return true
 		}
-		pairings.active[hash] = &activePairing{storedPairing: stored, revoked: make(chan struct{})}
+		pairings.active[[sha256.Size]byte(hash)] = &activePairing{storedPairing: stored, revoked: make(chan struct{})}
 		return true
 	})
 	if err != nil {
@@ -107,13 +105,6 @@ func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
 	}
 
 	return pairings, nil
-}
-
-// parseHash reads the hash of a stored pairing. Anything but 32 bytes is refused: no secret could
-// match it.
-func parseHash(s string) (h [32]byte, ok bool) {
-	body, err := hex.DecodeString(s)
-	return h, copy(h[:], body) == len(h) && err == nil && len(body) == len(h)
 }
 
 // Pair gives the browser that shows code the permission of to: its station, or Manager. When it

@@ -23,8 +23,7 @@ const (
 	codeTTL              = 10 * time.Minute
 	pendingTimeout       = time.Minute // a browser that does not poll for so long has gone
 	maxPending           = 64
-	maxPendingPerAddress = 16 // of those, from one address group
-	maxCodesPerMinute    = 10 // made for one address group
+	maxPendingPerAddress = 10 // of those, from one address group; each waits for a minute or longer
 	maxWrongPerMinute    = 10 // entered by operators
 )
 
@@ -49,14 +48,6 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 	}
 
 	from := addressGroup(address)
-	for k, list := range p.codesMade {
-		if list = lastMinute(list, now); len(list) == 0 {
-			delete(p.codesMade, k)
-		} else {
-			p.codesMade[k] = list
-		}
-	}
-
 	sameGroup := 0
 	for _, a := range p.pending {
 		if addressGroup(a.address) == from {
@@ -64,12 +55,10 @@ func (p *Pairings) requestCode(secret, address, browser string) (newSecret, code
 		}
 	}
 
-	if len(p.pending) >= maxPending || sameGroup >= maxPendingPerAddress ||
-		len(p.codesMade[from]) >= maxCodesPerMinute {
+	if len(p.pending) >= maxPending || sameGroup >= maxPendingPerAddress {
 		return "", "", false
 	}
 
-	p.codesMade[from] = append(p.codesMade[from], now)
 	secret = rand.Text()
 	waiting := &pendingPairing{code: randomLetters(codeLength), address: address, browser: browser,
 		created: now, asked: now}

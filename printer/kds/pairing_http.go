@@ -139,7 +139,7 @@ func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
 	}
 
 	setSecretCookie(w, r, secret)
-	s.serveTemplate(w, r, "pairing.html", pairingView{Web: s.web.base, Code: code[:4] + "-" + code[4:]})
+	s.serveTemplate(w, r, "pairing.html", code[:4]+"-"+code[4:])
 }
 
 // pairingState tells the page that shows a code whether the browser is paired, waits, or needs a

@@ -52,7 +52,6 @@ func hasLocalOrigin(r *http.Request) bool {
 
 // A manageView is the data of the page for managers.
 type manageView struct {
-	Web      string
 	Displays []*screenView
 	Pairings []pairingRow
 }
@@ -67,7 +66,7 @@ type pairingRow struct {
 // manage is the page for managers.
 func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 	g.renew(w, r)
-	v := manageView{Web: s.web.base, Displays: s.screenViews()}
+	v := manageView{Displays: s.screenViews()}
 	for _, p := range s.pairings.List() {
 		row := pairingRow{Pairing: p, Title: p.Station, Since: p.Paired.In(s.zone()).Format("2 Jan 2006 15:04")}
 		if view := s.screenView(p.Station); view != nil {
@@ -87,6 +86,14 @@ func (s *Server) zone() *time.Location {
 		}
 	}
 	return time.Local
+}
+
+// language is the one of the kitchen, which all screens share.
+func (s *Server) language() string {
+	if views := s.screenViews(); len(views) > 0 {
+		return views[0].Language
+	}
+	return ""
 }
 
 // manageAPI passes a request on to the control API.

@@ -24,14 +24,6 @@ type pickup struct {
 	Ready     []string `json:"ready"`
 }
 
-// A pickupView is the data of the page.
-type pickupView struct {
-	Web, Tag string
-	Title    string
-	Beat     int64
-	Words    map[string]string
-}
-
 // pickupPage serves the page. Its script draws the lists of the stream.
 func (s *Server) pickupPage(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	if !view.Pass {
@@ -39,8 +31,7 @@ func (s *Server) pickupPage(w http.ResponseWriter, r *http.Request, view *screen
 		return
 	}
 	g.renew(w, r)
-	s.serveTemplate(w, r, "pickup.html", pickupView{Web: s.web.base, Tag: view.setupTag, Title: view.Title,
-		Beat: view.Beat, Words: wordsIn(view.Language)})
+	s.serveTemplate(w, r, "pickup.html", view)
 }
 
 // pickupEvents is the event stream of the page. It has no id of a page: whoever looks there is no cook, so the screen

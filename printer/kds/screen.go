@@ -59,8 +59,8 @@ type Screen struct {
 
 	mu           sync.Mutex // guards the fields below; held briefly
 	pages        map[string]*page
-	waiting      map[uint64]chan struct{} // per job: closed when a live page holds its card
 	darkSince    time.Time                // since when no page is live; zero: there is one
+	waiting      map[uint64]chan struct{} // per job: closed when a live page holds its card
 	pagesChanged chan struct{}            // closed when the first page joins or the last leaves
 }
 

@@ -17,12 +17,12 @@ import (
 // configuration; the pages of the old one connect anew.
 type screenView struct {
 	setup
-	setupTag string
-	screen   *Screen
-	orders   *board.Orders           // on its pages
-	stopped  chan struct{}           // closed when this screenView is no longer served
-	config   atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
-	noting   atomic.Bool             // a goroutine of noteSeen runs
+	Tag     string // of the setup; a page with another tag reloads itself
+	screen  *Screen
+	orders  *board.Orders           // on its pages
+	stopped chan struct{}           // closed when this screenView is no longer served
+	config  atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
+	noting  atomic.Bool             // a goroutine of noteSeen runs
 }
 
 // setup is the configuration that a page needs beside the board. A page that was rendered with another setup
@@ -63,7 +63,7 @@ func newScreenView(d Display, web string) *screenView {
 
 	body, _ := json.Marshal(view.setup) // strings and numbers: it cannot fail
 	sum := sha256.Sum256(body)
-	view.setupTag = hex.EncodeToString(sum[:6])
+	view.Tag = hex.EncodeToString(sum[:6])
 	return view
 }
 

@@ -92,7 +92,7 @@ func (s *Server) Set(list []Display) {
 	for _, d := range list {
 		view := newScreenView(d, s.web.tag)
 		if i := slices.IndexFunc(was, func(old *screenView) bool {
-			return old.screen == view.screen && old.setupTag == view.setupTag
+			return old.screen == view.screen && old.Tag == view.Tag
 		}); i >= 0 {
 			// Same screen, same setup: its pages and their liveness must survive, or a reload would
 			// make the screen dark for a moment and send its tickets to the backup.
@@ -280,7 +280,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		retryInAMinute(w)
-		s.serveTemplate(w, r, "index.html", indexView{Web: s.web.base})
+		s.serveTemplate(w, r, "index.html", nil)
 	}
 }
 

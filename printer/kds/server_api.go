@@ -32,7 +32,7 @@ func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView,
 		Beat  beat           `json:"beat"`
 		Setup string         `json:"setup"`
 		State board.Snapshot `json:"state"`
-	}{view.newBeat(), view.setupTag, view.orders.Snapshot()})
+	}{view.newBeat(), view.Tag, view.orders.Snapshot()})
 }
 
 // allDay answers with the all-day counts of this screen's orders.
@@ -42,11 +42,7 @@ func (s *Server) allDay(w http.ResponseWriter, r *http.Request, view *screenView
 
 // timeline answers with the moments of an order. A page expects a list, also of an order that is gone.
 func (s *Server) timeline(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	list := view.screen.Timeline(r.URL.Query().Get("order"))
-	if list == nil {
-		list = []board.Moment{}
-	}
-	s.writeJSON(w, list)
+	s.writeJSON(w, append([]board.Moment{}, view.screen.Timeline(r.URL.Query().Get("order"))...))
 }
 
 // shown is a page's answer to a heartbeat, or to new cards: the jobs of the cards it holds, and of those

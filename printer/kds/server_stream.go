@@ -155,7 +155,7 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 // sendHello tells the page the setup and gives it a first heartbeat, which makes it confirm its
 // cards at once.
 func (st *stream) sendHello() error {
-	body, _ := json.Marshal(hello{Setup: st.view.setupTag, Beat: beatInterval.Milliseconds()})
+	body, _ := json.Marshal(hello{Setup: st.view.Tag, Beat: beatInterval.Milliseconds()})
 	_, _ = io.WriteString(st.out, streamRetry)
 	st.writeEvent("hello", "", body)
 	return st.sendBeat()

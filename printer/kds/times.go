@@ -58,14 +58,13 @@ func (s *Server) Times(day string) (board.Report, error) {
 
 // A timesView is the data of the page with the times of a day.
 type timesView struct {
-	Web    string
 	Report board.Report
 	Before string // the day before
 	After  string
 	Titles map[string]string // of the screens, by name
 }
 
-// times is the page with the times of a day, and the same as a file for a spreadsheet.
+// times is the page with the times of a day.
 func (s *Server) times(w http.ResponseWriter, r *http.Request, g *grant) {
 	report, err := s.Times(r.URL.Query().Get("day"))
 	switch {
@@ -79,16 +78,9 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request, g *grant) {
 	}
 
 	g.renew(w, r)
-	if r.URL.Query().Has("csv") {
-		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		w.Header().Set("Content-Disposition", `attachment; filename="times-`+report.Day+`.csv"`)
-		_ = report.WriteCSV(w) // the browser has gone
-		return
-	}
-
 	day, _ := time.Parse(time.DateOnly, report.Day) // Times has read it
 	v := timesView{
-		Web: s.web.base, Report: report, Titles: map[string]string{},
+		Report: report, Titles: map[string]string{},
 		Before: day.AddDate(0, 0, -1).Format(time.DateOnly), After: day.AddDate(0, 0, 1).Format(time.DateOnly),
 	}
 

@@ -1,7 +1,6 @@
 package kds_test
 
 import (
-	"encoding/csv"
 	"fmt"
 	"net/http"
 	"strings"
@@ -69,28 +68,27 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 			}
 		}
 		w.put("cold", 9) // open, and not late
-		const day = "2000-01-01"
-		want := [][]string{
-			{day, "cold", "", "", "1", "", "", "", "", "", "", "0", "0", "0"},
-			{day, "cold", "19", "", "1", "", "", "", "", "", "", "0", "0", "0"},
-			{day, "cold", "", "Burger", "1", "", "", "", "", "", "", "0", "0", "0"},
-			{day, "hot-line", "", "", "1", "3", "3", "540", "540", "600", "600", "1", "100", "1"},
-			{day, "hot-line", "19", "", "1", "3", "3", "540", "540", "600", "600", "1", "100", "1"},
-			{day, "hot-line", "", "Burger", "1", "3", "3", "60", "60", "600", "600", "1", "100", "1"},
-			{day, "hot-line", "", "Fries\ufffd", "1", "3", "3", "540", "540", "600", "600", "1", "100", "1"},
+		want := []string{
+			"cold,,: 1, , , , 0 (0 %), 0",
+			"cold,19,: 1, , , , 0 (0 %), 0",
+			"cold,,Burger: 1, , , , 0 (0 %), 0",
+			"hot-line,,: 1, 0:03 / 0:03, 9:00 / 9:00, 10:00 / 10:00, 1 (100 %), 1",
+			"hot-line,19,: 1, 0:03 / 0:03, 9:00 / 9:00, 10:00 / 10:00, 1 (100 %), 1",
+			"hot-line,,Burger: 1, 0:03 / 0:03, 1:00 / 1:00, 10:00 / 10:00, 1 (100 %), 1",
+			"hot-line,,Fries\ufffd: 1, 0:03 / 0:03, 9:00 / 9:00, 10:00 / 10:00, 1 (100 %), 1",
 		}
-		if diff := cmp.Diff(want, w.times(c, "")); diff != "" {
+		if diff := cmp.Diff(want, w.times("")); diff != "" {
 			t.Error(diff)
 		}
 		// The next day the tickets are off the board, and some hours later out of its memory.
 		time.Sleep(24 * time.Hour)
 		w.press(c, "cold", w.screens["cold"].Orders(), board.Bump, 0)
 		w.put("cold", 10)
-		first := w.times(c, "day="+day)
-		if diff := cmp.Diff(want[3:], first[3:]); diff != "" || first[0][4] != "1" {
+		first := w.times("2000-01-01")
+		if diff := cmp.Diff(want[3:], first[3:]); diff != "" || !strings.HasPrefix(first[0], "cold,,: 1,") {
 			t.Errorf("with a ticket of the next day there is also %q: %s", first[0], diff)
 		}
-		if rows := w.times(c, ""); len(rows) != 3 || rows[0][1] != "cold" || rows[0][4] != "1" {
+		if rows := w.times(""); len(rows) != 3 || !strings.HasPrefix(rows[0], "cold,,: 1,") {
 			t.Errorf("on the next day one ticket was accepted, and it has %q", rows)
 		}
 		_ = w.stop()
@@ -105,10 +103,10 @@ func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
 		if err := w.screens["cold"].Board().Add(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"0", "1"} {
+		for _, want := range []string{"0 (0 %)", "1 (100 %)"} {
 			time.Sleep(30 * time.Minute)
-			if got := w.times(w.client("127.0.0.1"), "")[0][11]; got != want {
-				t.Errorf("at %s there are %s late, want %s", time.Now(), got, want)
+			if got := w.times("")[0]; got != "cold,,: 1, , , , "+want+", 0" {
+				t.Errorf("at %s: %s, want %s", time.Now(), got, want)
 			}
 		}
 		held := delivery(2) // nobody knows when it was to be begun
@@ -117,7 +115,7 @@ func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		if got := w.times(w.client("127.0.0.1"), "")[0]; got[11] != "1" || got[12] != "100" {
+		if got := w.times("")[0]; got != "cold,,: 2, , , , 1 (100 %), 0" {
 			t.Errorf("with one on hold: %q", got)
 		}
 	})
@@ -135,7 +133,7 @@ func TestTheTimesAreForManagersOnly(t *testing.T) {
 			"the box":                {w.client("127.0.0.1"), "/times", http.StatusOK},
 			"a manager":              {manager, "/times", http.StatusOK},
 			"a cook's tablet":        {w.paired("192.168.1.20", "hot-line"), "/times", http.StatusForbidden},
-			"a stranger":             {w.newTablet("192.168.1.66"), "/times?csv", http.StatusSeeOther},
+			"a stranger":             {w.newTablet("192.168.1.66"), "/times", http.StatusSeeOther},
 			"a day that is none":     {manager, "/times?day=2026-02-30", http.StatusBadRequest},
 			"a day that is a script": {manager, "/times?day=<script>", http.StatusBadRequest},
 		} {
@@ -166,16 +164,16 @@ func (w *testServer) press(c *http.Client, screen string, orders *board.Orders, 
 	}
 }
 
-// times are the rows of the report that a browser gets.
-func (w *testServer) times(c *http.Client, query string) [][]string {
+// times are the rows of the report of a day.
+func (w *testServer) times(day string) (rows []string) {
 	w.t.Helper()
-	status, text, h := w.get(c, "/times?csv&"+query)
-	if status != http.StatusOK || !strings.HasPrefix(h.Get("Content-Type"), "text/csv") {
-		w.t.Fatalf("answered %d %s", status, text)
-	}
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	report, err := w.server.Times(day)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return rows[1:]
+	for _, r := range report.Rows {
+		rows = append(rows, fmt.Sprintf("%s,%s,%s: %d, %s, %s, %s, %s, %d", r.Station, r.Hour, r.Item, r.Count, r.Seen,
+			r.Bumped, r.SentOut, r.LateText(), r.Recalls))
+	}
+	return rows
 }

@@ -3,7 +3,10 @@ package kds
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
+
+	"ticketrail/printer/kds/board"
 )
 
 // wordTable is the table of the texts of a page: a row for each, with its words in the languages that the row lang
@@ -13,6 +16,12 @@ var wordTable = sync.OnceValue(func() (rows map[string][]string) {
 	_ = json.Unmarshal(b, &rows)
 	return rows
 })
+
+// Tell says a moment in English. The text may have names of the order.
+func Tell(m board.Moment) string {
+	text := wordsIn("en")["did_"+m.What]
+	return strings.NewReplacer("{station}", m.Station, "{item}", m.Item, "{at}", m.Paper).Replace(text)
+}
 
 // wordsIn returns the texts of a page in a language; in English if there is no such column.
 func wordsIn(language string) map[string]string {

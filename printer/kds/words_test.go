@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"ticketrail/config"
 	"ticketrail/printer/kds"
@@ -49,7 +50,8 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	table := readWords(t)
 	var scripts strings.Builder
 	names, _ := filepath.Glob("web/*.js")
-	for _, name := range append(names, "web/page.html", "web/pickup.html") {
+	for _, name := range append(names, "web/page.html", "web/pickup.html", "web/pairing.html", "web/index.html",
+		"web/times.html") {
 		if b, err := os.ReadFile(name); err != nil {
 			t.Fatal(err)
 		} else if !strings.HasPrefix(filepath.Base(name), "manage") {
@@ -121,22 +123,31 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	}
 }
 
-func TestAPageIsInTheLanguageOfItsConfiguration(t *testing.T) {
-	for language, want := range map[string][2]string{
-		"": {"en", "NOT LIVE"}, "de": {"de", "OFFLINE"}, "zh": {"zh", "已断线"},
-	} {
+func TestThePagesAreInTheLanguageOfTheVenue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
-		w.displays[0].Language = language
-		w.server.Set(w.displays)
-		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
-		for _, part := range []string{`<html lang="` + want[0] + `">`, `<p class="big">` + want[1] + `</p>`,
-			`"not_live":"` + want[1] + `"`} {
-			if !strings.Contains(page, part) {
-				t.Errorf("a page in %q has no %s", language, part)
+		for language, want := range map[string][]string{
+			"":   {"en", "NOT LIVE", "This browser is not paired yet", "How long tickets took:"},
+			"de": {"de", "OFFLINE", "Dieser Browser ist noch nicht gekoppelt", "Wie lange die Bons brauchten:"},
+			"zh": {"zh", "已断线", "此浏览器尚未配对", "出单用时："},
+		} {
+			w.displays[0].Language = language
+			w.server.Set(w.displays)
+			box := w.client("127.0.0.1")
+			_, page, _ := w.get(box, "/screen/hot-line")
+			_, code, _ := w.get(w.client("192.168.1.20"), "/")
+			_, times, _ := w.get(box, "/times")
+			for text, part := range map[*string]string{&page: `<p class="big">` + want[1] + `</p>`,
+				&code: "<h1>" + want[2] + "</h1>", &times: "<h1>" + want[3]} {
+				if !strings.Contains(*text, part) || !strings.Contains(*text, `<html lang="`+want[0]+`">`) {
+					t.Errorf("a page in %q has no %s", language, part)
+				}
+			}
+			if !strings.Contains(page, `"not_live":"`+want[1]+`"`) {
+				t.Errorf("the script of a page in %q has other words", language)
 			}
 		}
-		_ = w.stop()
-	}
+	})
 }
 
 // readWords returns the rows of the table of texts.

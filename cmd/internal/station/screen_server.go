@@ -199,7 +199,7 @@ func (d *screens) Timeline(job uint64) (out []admin.Moment, err error) {
 		all = append(all, p.pass.TimelineOfJob(job)...)
 	}
 	for _, m := range all {
-		out = append(out, admin.Moment{At: time.UnixMilli(m.At).UTC(), Text: m.Text()})
+		out = append(out, admin.Moment{At: time.UnixMilli(m.At).UTC(), Text: kds.Tell(m)})
 	}
 	return out, nil
 }

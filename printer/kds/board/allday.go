@@ -116,24 +116,12 @@ func modifiers(items []Item) (out []string) {
 // number cannot cost memory.
 const maxDecimals = 6
 
-// parseQuantity reads digits with an optional fraction. Anything else is text. ParseFloat refuses
-// a text without any digit, which the loop lets through.
+// parseQuantity reads digits with an optional fraction. Anything else is text.
 func parseQuantity(s string) (*big.Rat, bool) {
 	whole, part, _ := strings.Cut(s, ".")
-	if len(whole) > 12 || len(part) > maxDecimals {
+	if len(whole) > 12 || len(part) > maxDecimals || strings.Trim(whole+part, "0123456789") != "" {
 		return nil, false
 	}
-
-	for _, digits := range []string{whole, part} {
-		if strings.Trim(digits, "0123456789") != "" {
-			return nil, false
-		}
-	}
-
-	if _, err := strconv.ParseFloat(s, 64); err != nil {
-		return nil, false
-	}
-
 	return new(big.Rat).SetString(s)
 }
 

@@ -51,10 +51,9 @@ type Board struct {
 	archived      map[uint64]int64 // jobs that are stored and no longer in memory, and when they left the board
 	paperUnknown  bool             // a ToPaper failed, and may be stored: cards are read again before one changes
 
-	mu      sync.RWMutex // guards the fields below; taken inside write
-	cards   map[uint64]*entry
-	passes  []*Pass // that show its cards; replaced, never changed
-	visible map[uint64]visible
+	mu     sync.RWMutex // guards the fields below; taken inside write
+	cards  map[uint64]*entry
+	passes []*Pass // that show its cards; replaced, never changed
 }
 
 // An entry is a card: its stored record and its ticket. It is replaced, never changed, so a reader may keep
@@ -72,7 +71,7 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 	board := &Board{
 		Orders: newOrders(o.Station), o: o,
 		log: o.Logger.With("component", "kds", "station", o.Station), cards: map[uint64]*entry{},
-		archived: map[uint64]int64{}, visible: map[uint64]visible{},
+		archived: map[uint64]int64{},
 	}
 
 	err := o.KV.All(func(key string, value []byte) bool {
@@ -223,9 +222,6 @@ func (b *Board) change(ctx context.Context, jobs []uint64, f func(*record) bool)
 // A crash before Put returned: the card is as it was, or as r; no page was told. A crash after it: the card
 // is as r at the next start.
 func (b *Board) store(ctx context.Context, r *record, t *ticket.Ticket) error {
-	b.mu.RLock()
-	r.SeenFor = max(r.SeenFor, b.visible[r.Job].total)
-	b.mu.RUnlock()
 	value, err := json.Marshal(r)
 	if err == nil {
 		err = b.o.KV.Put(ctx, cardKey(r.Job), value)

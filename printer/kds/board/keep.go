@@ -28,7 +28,6 @@ func (b *Board) sweep(ctx context.Context) {
 		b.mu.Lock()
 		for _, e := range gone {
 			delete(b.cards, e.rec.Job)
-			delete(b.visible, e.rec.Job)
 			b.archived[e.rec.Job] = e.rec.DepartedAt
 		}
 		b.mu.Unlock()

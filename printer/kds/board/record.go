@@ -36,8 +36,7 @@ type record struct {
 	Shown bool   `json:"shown,omitempty"`
 	Paper string `json:"paper,omitempty"`
 
-	SeenAt  int64 `json:"seen_at,omitempty"`  // when it was first on the visible page
-	SeenFor int64 `json:"seen_for,omitempty"` // for how long it was, in milliseconds, up to its last change
+	SeenAt int64 `json:"seen_at,omitempty"` // when it was first on the visible page
 
 	Done         []int       `json:"done,omitempty"` // indexes of the items that are done, sorted
 	AckedAt      int64       `json:"acked_at,omitempty"`

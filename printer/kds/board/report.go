@@ -2,45 +2,41 @@ package board
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
 // A Report is how long the tickets of one day took. The day is the one of acceptance, in the kitchen's
 // time zone.
 type Report struct {
-	Day  string      `json:"day"` // 2026-11-22
-	Rows []ReportRow `json:"rows"`
+	Day  string // 2026-11-22
+	Rows []ReportRow
 }
 
 // A ReportRow is about the tickets of a station: of the whole day, of one hour, or, if Item is set,
 // about the lines of one item.
 type ReportRow struct {
-	Station string `json:"station"`
-	Hour    string `json:"hour,omitempty"` // "19": accepted from 19:00 to 19:59; empty: the whole day
-	Item    string `json:"item,omitempty"` // empty: whole tickets
-	Count   int    `json:"count"`          // tickets, or lines of the item
-	Seen    Spread `json:"seen"`           // from acceptance until it was first on a visible page
-	Bumped  Spread `json:"bumped"`         // until the ticket was bumped, or the item ticked
-	SentOut Spread `json:"sent_out"`       // until its order left the pass
+	Station string
+	Hour    string // "19": accepted from 19:00 to 19:59; empty: the whole day
+	Item    string // empty: whole tickets
+	Count   int    // tickets, or lines of the item
+	Seen    Spread // from acceptance until it was first on a visible page
+	Bumped  Spread // until the ticket was bumped, or the item ticked
+	SentOut Spread // until its order left the pass
 	// Late is how many of Judged were late. Judged are those that were shown and not printed instead, and not on hold.
-	Late    int `json:"late"`
-	Judged  int `json:"judged"`
-	Recalls int `json:"recalls"`
+	Late    int
+	Judged  int
+	Recalls int
 }
 
 // A Spread is two percentiles of durations, by nearest rank: P50 is the shortest of them that at
 // least half of them do not exceed, P90 the shortest that at least nine tenths do not exceed. So each
 // is the time of a real ticket. Both are zero if N is.
 type Spread struct {
-	N   int   `json:"n"`      // how many tickets came so far
-	P50 int64 `json:"p50_ms"` // milliseconds, as P90
-	P90 int64 `json:"p90_ms"`
+	N   int   // how many tickets came so far
+	P50 int64 // milliseconds, as P90
+	P90 int64
 }
 
 // NewReport computes the report of a day from its tickets. Hours are in zone.
@@ -95,13 +91,10 @@ func (g *reportGroup) add(p *Past, done int64) {
 		}
 	}
 
-	for _, x := range []struct {
-		list *[]int64
-		at   int64
-	}{{&g.seen, p.Seen}, {&g.bumped, done}, {&g.sentOut, p.SentOut}} {
-		if x.at != 0 {
+	for list, at := range map[*[]int64]int64{&g.seen: p.Seen, &g.bumped: done, &g.sentOut: p.SentOut} {
+		if at != 0 {
 			// The clock may have been set back in between.
-			*x.list = append(*x.list, max(x.at-p.Received, 0))
+			*list = append(*list, max(at-p.Received, 0))
 		}
 	}
 }
@@ -115,48 +108,12 @@ func spread(d []int64) Spread {
 	return Spread{N: len(d), P50: at(50), P90: at(90)}
 }
 
-// WriteCSV writes the rows with a line of headings. Durations are whole seconds, rounded; a cell
-// without a value is empty.
-func (r Report) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{"day", "station", "hour", "item", "count",
-		"seen_p50_s", "seen_p90_s", "bumped_p50_s", "bumped_p90_s", "sent_out_p50_s", "sent_out_p90_s",
-		"late", "late_percent", "recalls"}) // Error returns the cause
-	for _, row := range r.Rows {
-		cells := []string{r.Day, row.Station, row.Hour, noFormula(row.Item), strconv.Itoa(row.Count)}
-		for _, s := range []Spread{row.Seen, row.Bumped, row.SentOut} {
-			cells = append(cells, s.seconds(s.P50), s.seconds(s.P90))
-		}
-		cells = append(cells, strconv.Itoa(row.Late), row.LatePercent(), strconv.Itoa(row.Recalls))
-		_ = out.Write(cells)
-	}
-
-	out.Flush()
-	return out.Error()
-}
-
-// LatePercent is the share of late tickets, rounded; empty if none can be judged.
-func (r ReportRow) LatePercent() string {
-	if r.Judged == 0 {
-		return ""
-	}
-	return strconv.Itoa((r.Late*200 + r.Judged) / (2 * r.Judged))
-}
-
-// LateText is how many were late, for people: 2 (67 %).
+// LateText is how many were late, for people: 2 (67 %). It is empty if none can be judged.
 func (r ReportRow) LateText() string {
 	if r.Judged == 0 {
 		return ""
 	}
-	return strconv.Itoa(r.Late) + " (" + r.LatePercent() + " %)"
-}
-
-// seconds is one of the percentiles for the CSV.
-func (s Spread) seconds(ms int64) string {
-	if s.N == 0 {
-		return ""
-	}
-	return strconv.FormatInt((ms+500)/1000, 10)
+	return fmt.Sprintf("%d (%d %%)", r.Late, (r.Late*200+r.Judged)/(2*r.Judged))
 }
 
 // String is both percentiles for people, in minutes and seconds; empty if there are none.
@@ -169,13 +126,4 @@ func (s Spread) String() string {
 		return fmt.Sprintf("%d:%02d", sec/60, sec%60)
 	}
 	return clock(s.P50) + " / " + clock(s.P90)
-}
-
-// noFormula marks a text that a spreadsheet would run as a formula. The name of an item comes from
-// the network.
-func noFormula(s string) string {
-	if strings.ContainsAny(s[:min(1, len(s))], "=+-@") {
-		return "'" + s
-	}
-	return s
 }

@@ -2,55 +2,27 @@ package board
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
-// visible is how long a card was on the visible page of a screen.
-type visible struct {
-	last  time.Time // when a page said so
-	total int64     // milliseconds
-}
-
-// maxSeenGap is the longest time between two reports of a page for which its cards count as visible: a page
-// that was asleep reports late.
-const maxSeenGap = 15 * time.Second
-
-// Seen records that a page shows these cards now, and not on another of its pages. The first time is stored;
-// how long a card was visible is kept in memory and stored with its next change, because a write every five
-// seconds would wear out the disk.
+// Seen records that a page shows these cards now, and not on another of its pages. The first time is stored; of cards
+// that were seen before, nothing is written.
 func (b *Board) Seen(ctx context.Context, jobs []uint64) error {
-	now := time.Now()
-	var first []uint64
-	b.mu.Lock()
-	for _, job := range jobs {
-		card := b.cards[job]
-		if card == nil || card.rec.State != Open {
-			continue
-		}
-
-		shown := b.visible[job]
-		shown.total = max(shown.total, card.rec.SeenFor)
-		if gap := now.Sub(shown.last); gap > 0 && gap <= maxSeenGap { // of two pages each adds its part
-			shown.total += gap.Milliseconds()
-		}
-
-		shown.last = now
-		b.visible[job] = shown
-		if card.rec.SeenAt == 0 {
-			first = append(first, job)
-		}
-	}
-
-	b.mu.Unlock()
-	if len(first) == 0 {
+	isFirst := func(r *record) bool { return r.State == Open && r.SeenAt == 0 }
+	if !slices.ContainsFunc(jobs, func(job uint64) bool {
+		card := b.get(job)
+		return card != nil && isFirst(&card.rec)
+	}) {
 		return nil
 	}
 
+	now := time.Now()
 	b.write.Lock()
 	defer b.write.Unlock()
 
-	return b.change(ctx, first, func(r *record) bool {
-		if r.SeenAt != 0 {
+	return b.change(ctx, jobs, func(r *record) bool {
+		if !isFirst(r) {
 			return false
 		}
 		r.SeenAt = now.UnixMilli()

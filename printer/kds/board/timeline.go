@@ -47,15 +47,14 @@ const (
 	wasTicked   = "ticked"
 )
 
-// A Moment is one line of a timeline. Pages say it in their language, [Moment.Text] in English.
+// A Moment is one line of a timeline. Pages and kds.Tell say it.
 type Moment struct {
 	At      int64  `json:"at"` // milliseconds since 1970
 	Clock   string `json:"clock"`
 	What    string `json:"what"` // the event of a moment, or one of the constants above
 	Station string `json:"station,omitempty"`
-	Item    string `json:"item,omitempty"`    // that was done: "2 Fish"
-	Paper   string `json:"paper,omitempty"`   // the station where it came out
-	Visible int64  `json:"visible,omitempty"` // seconds on the visible page
+	Item    string `json:"item,omitempty"`  // that was done: "2 Fish"
+	Paper   string `json:"paper,omitempty"` // the station where it came out
 }
 
 // moments are the timeline of a card as people read it.
@@ -66,8 +65,6 @@ func (e *entry) moments() []Moment {
 		switch m.E {
 		case onPaper:
 			now.Paper = layout.OneLine(e.rec.Paper)
-		case wasSeen:
-			now.Visible = e.rec.SeenFor / 1000
 		case string(ItemDone), string(ItemUndone):
 			now.Item = fmt.Sprintf("item %d", m.I)
 			if m.I >= 0 && m.I < len(e.t.Lines) {
@@ -88,34 +85,6 @@ func appendMoment(out []Moment, zone string, m Moment) []Moment {
 	}
 	m.Clock = ticket.Clock(time.UnixMilli(m.At), zone)
 	return append(out, m)
-}
-
-// Text is for people. It may have names of the order.
-func (m Moment) Text() string {
-	seen := "first seen on " + m.Station
-	if m.Visible > 0 {
-		seen += ", visible for " + (time.Duration(m.Visible) * time.Second).String()
-	}
-
-	return cmp.Or(map[string]string{
-		wasAccepted:        "accepted",
-		cameHere:           "on the board of " + m.Station,
-		wasShown:           "shown on " + m.Station,
-		wasSeen:            seen,
-		onPaper:            "on paper at " + m.Paper + ": the screen was dark",
-		wentOut:            "came out elsewhere: the screen was dark",
-		string(ItemDone):   m.Item + " done at " + m.Station,
-		string(ItemUndone): m.Item + " not done at " + m.Station,
-		string(AckVoid):    "VOID acknowledged at " + m.Station,
-		string(AckAlarm):   "allergy acknowledged at " + m.Station,
-		string(Bump):       "bumped at " + m.Station,
-		string(Undo):       "undone at " + m.Station,
-		string(Recall):     "recalled at " + m.Station,
-		wasReplaced:        "replaced by a changed ticket",
-		wasSentOut:         "sent out",
-		cameBack:           "back at the pass",
-		wasTicked:          m.Station + " ticked at the pass",
-	}[m.What], m.What) // a newer version may have stored another
 }
 
 // lineText is an item as people say it: "2 Fish".

@@ -89,8 +89,6 @@ export async function aManagerReadsHowLongTicketsTook(server, browser) {
   await page.waitForSelector("h2:has-text('Hot line')");
   equal(await violations(page), [], "the page of times");
   await page.screenshot({ path: join(shots, "times.png") });
-  const [file] = await Promise.all([page.waitForEvent("download"), page.click("text=CSV")]);
-  assert(/^times-\d{4}-\d\d-\d\d\.csv$/.test(file.suggestedFilename()), "the file is " + file.suggestedFilename());
 }
 
 export async function anotherSiteCannotSendCommands(server, browser) {

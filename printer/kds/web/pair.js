@@ -10,9 +10,9 @@ async function poll() {
       location.replace("/");
       return;
     }
-    byId("state").textContent = "Waiting. This page continues by itself. The code changes every ten minutes.";
+    byId("state").textContent = byId("state").dataset.waits;
   } catch (e) {
-    byId("state").textContent = "No connection to ticketrail. Trying again.";
+    byId("state").textContent = byId("state").dataset.lost;
   }
   setTimeout(poll, 2000);
 }

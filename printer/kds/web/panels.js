@@ -124,8 +124,8 @@ function details(content, app) {
   request(app.connection.base + "/timeline?order=" + encodeURIComponent(o.key), {}, 4000)
     .then((got) => (got.ok ? got.json() : Promise.reject(got.status)))
     .then((events) => {
-      for (const { clock, what, station, item, paper, visible } of events) {
-        const text = word("did_" + what, { station, item, at: paper, s: visible || 0 });
+      for (const { clock, what, station, item, paper } of events) {
+        const text = word("did_" + what, { station, item, at: paper });
         list.append(el("li", null, el("b", { text: clock }), " ", el("span", { dir: "auto", text })));
       }
     })
