@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +35,7 @@ type Pairing struct {
 	Address string    `json:"address"` // the address it had when it was paired
 	Browser string    `json:"browser"` // its User-Agent, cleaned
 	Paired  time.Time `json:"paired"`
-	Seen    time.Time `json:"seen,omitzero"` // last visit, accurate to an hour; zero: none since it was paired
+	Seen    time.Time `json:"seen,omitzero"` // last visit since the start; zero: none
 }
 
 // pairingVersion is the version of the stored format; fields are only added.
@@ -87,9 +88,6 @@ func OpenPairings(store kv.Store, log *slog.Logger) (*Pairings, error) {
 	}
 
 	err := store.All(func(key string, value []byte) bool {
-		if !strings.HasPrefix(key, pairingPrefix) {
-			return true
-		}
 		stored := storedPairing{}
 		err := json.Unmarshal(value, &stored)
 		hash, notHex := hex.DecodeString(stored.Hash)
@@ -132,7 +130,11 @@ func (p *Pairings) Pair(ctx context.Context, code string, to Pairing) (Pairing, 
 		ID: waiting.id, Station: to.Station, Manager: to.Manager,
 		Address: waiting.address, Browser: waiting.browser, Paired: time.Now().UTC(),
 	}}
-	if err := p.store(ctx, stored); err != nil {
+	body, err := json.Marshal(stored)
+	if err == nil {
+		err = p.kv.Put(ctx, pairingPrefix+stored.ID, body)
+	}
+	if err != nil {
 		return Pairing{}, fmt.Errorf("pair: %w", err)
 	}
 
@@ -142,15 +144,6 @@ func (p *Pairings) Pair(ctx context.Context, code string, to Pairing) (Pairing, 
 	p.active[hash] = &activePairing{storedPairing: stored, revoked: make(chan struct{})}
 	delete(p.pending, hash)
 	return stored.Pairing, nil
-}
-
-// store writes a pairing to stable storage under its id. write is held.
-func (p *Pairings) store(ctx context.Context, s storedPairing) error {
-	body, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	return p.kv.Put(ctx, pairingPrefix+s.ID, body)
 }
 
 // List returns all pairings, the oldest first.
@@ -203,13 +196,6 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	return found.Pairing, nil
 }
 
-// A visit is stored only once an hour, because it is for people who look at the list; and a page
-// waits for that only a moment, because it must load while the disk hangs.
-const (
-	seenInterval = time.Hour   // between two visits that are stored
-	seenTimeout  = time.Second // how long a page waits for it
-)
-
 // bySecret returns the pairing of a browser's secret; nil if there is none. The look-up is by hash,
 // so its time tells nothing about the secrets.
 func (p *Pairings) bySecret(secret string) *activePairing {
@@ -218,66 +204,32 @@ func (p *Pairings) bySecret(secret string) *activePairing {
 	return p.active[sha256.Sum256([]byte(secret))]
 }
 
-// noteSeen records that a paired browser was here. It gives up rather than delay the page.
-func (p *Pairings) noteSeen(ctx context.Context, a *activePairing) {
-	now := time.Now().UTC()
+// noteVisit keeps when a paired browser was here, for people who look at the list. It is not stored: after a restart
+// the pages that are open come back by themselves.
+func (p *Pairings) noteVisit(a *activePairing) {
 	p.mu.Lock()
-	last := a.Seen
-	p.mu.Unlock()
-	if now.Sub(last).Abs() < seenInterval {
-		return
-	}
-	if !p.write.TryLock() {
-		return // another change is being stored; the next visit counts
-	}
-
-	defer p.write.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, seenTimeout)
-	defer cancel()
-	select {
-	case <-a.revoked:
-		return // storing it now would bring a revoked pairing back
-	default:
-	}
-
-	p.mu.Lock()
-	a.Seen = now
-	stored := a.storedPairing
-	p.mu.Unlock()
-	if err := p.store(ctx, stored); err != nil {
-		p.log.Debug("cannot store the visit of a paired browser", "pairing", stored.ID, "err", err)
-	}
+	defer p.mu.Unlock()
+	a.Seen = time.Now().UTC()
 }
 
 // codeAlphabet has only characters that are not mistaken for each other when read out or typed.
 const codeAlphabet = "ACDEFGHJKMNPQRTVWXY34679"
 
-// randomLetters returns n random letters of codeAlphabet, all equally likely. Bytes beyond the last
-// whole multiple of the alphabet are drawn again, or the first letters would be likelier.
+// randomLetters returns n random letters of codeAlphabet, all equally likely.
 func randomLetters(n int) string {
-	out := make([]byte, 0, n)
-	var b [1]byte
-	for len(out) < n {
-		_, _ = rand.Read(b[:]) // it cannot fail
-		if int(b[0]) < 256/len(codeAlphabet)*len(codeAlphabet) {
-			out = append(out, codeAlphabet[int(b[0])%len(codeAlphabet)])
-		}
+	out := make([]byte, n)
+	for i := range out {
+		at, _ := rand.Int(rand.Reader, big.NewInt(int64(len(codeAlphabet)))) // it cannot fail
+		out[i] = codeAlphabet[at.Int64()]
 	}
 	return string(out)
 }
 
 // newID returns an unused id for a pairing, short enough to type.
 func (p *Pairings) newID() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
 	for {
 		id := strings.ToLower(randomLetters(5))
-		taken := false
-		for _, k := range p.active {
-			taken = taken || k.ID == id
-		}
-		if !taken {
+		if !slices.ContainsFunc(p.List(), func(k Pairing) bool { return k.ID == id }) {
 			return id
 		}
 	}

@@ -53,7 +53,7 @@ func (g *grant) revoked() <-chan struct{} {
 // renew has the browser keep its secret for another cookieTTL.
 func (g *grant) renew(w http.ResponseWriter, r *http.Request) {
 	if g.pairing != nil {
-		g.pairings.noteSeen(r.Context(), g.pairing)
+		g.pairings.noteVisit(g.pairing)
 		setSecretCookie(w, r, g.secret)
 	}
 }

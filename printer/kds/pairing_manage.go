@@ -108,17 +108,10 @@ func (s *Server) manageAPI(w http.ResponseWriter, r *http.Request, g *grant) {
 	}
 }
 
-// A managerPost is the body that the page for managers sends.
-type managerPost struct {
-	Code    string `json:"code"`    // of a pairing
-	Station string `json:"station"` // of a pairing
-	ID      string `json:"id"`      // of a revocation
-}
-
 // managePair pairs the browser that shows the code which the manager has typed. A page makes no
 // managers: a cook at the box could give that to the own phone.
 func (s *Server) managePair(w http.ResponseWriter, r *http.Request, g *grant) {
-	var req managerPost
+	var req struct{ Code, Station string }
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}
@@ -128,7 +121,7 @@ func (s *Server) managePair(w http.ResponseWriter, r *http.Request, g *grant) {
 
 // manageRevoke ends a pairing.
 func (s *Server) manageRevoke(w http.ResponseWriter, r *http.Request, g *grant) {
-	var req managerPost
+	var req struct{ ID string }
 	if !s.readJSON(w, r, maxCommandBytes, &req) {
 		return
 	}

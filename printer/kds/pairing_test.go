@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,25 +219,4 @@ func TestAPairingWhoseWriteFailedIsNotActiveAndCanBeRevokedLater(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAPairedBrowserShowsItsBoardWhileTheDiskHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		tablets := []*http.Client{w.paired("192.168.1.20", "hot-line"), w.paired("192.168.1.21", "hot-line")}
-		time.Sleep(2 * time.Hour)
-		w.pairingsKV.Inject(queuetest.Hangs)
-		start := time.Now()
-		var looking sync.WaitGroup
-		for _, c := range tablets {
-			looking.Go(func() {
-				if code, _, _ := w.get(c, "/screen/hot-line"); code != http.StatusOK ||
-					time.Since(start) > 2*time.Second {
-					t.Errorf("answered %d after %v", code, time.Since(start))
-				}
-			})
-		}
-		looking.Wait()
-		_ = w.stop()
-	})
 }

@@ -18,12 +18,6 @@ const pickupPattern = "GET /screen/{name}/pickup"
 // pickupSuffix ends the station of a browser that is paired with a pickup board and not with its pass.
 const pickupSuffix = "/pickup"
 
-// A pickup is the content of the page, the oldest order first.
-type pickup struct {
-	Preparing []string `json:"preparing"`
-	Ready     []string `json:"ready"`
-}
-
 // pickupPage serves the page. Its script draws the lists of the stream.
 func (s *Server) pickupPage(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	if !view.Pass {
@@ -37,7 +31,7 @@ func (s *Server) pickupPage(w http.ResponseWriter, r *http.Request, view *screen
 // pickupEvents is the event stream of the page. It has no id of a page: whoever looks there is no cook, so the screen
 // stays dark.
 func (s *Server) pickupEvents(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
-	s.stream(w, r, g, &stream{view: view, pickup: true})
+	s.stream(w, r, g, &stream{view: view})
 }
 
 // sendPickup sends the whole pickup board if it has changed.
@@ -51,17 +45,17 @@ func (st *stream) sendPickup() error {
 	return st.flush()
 }
 
-// pickup returns the numbers of the open orders that are not brought to a table.
-func (v *screenView) pickup() pickup {
-	lists := pickup{Preparing: []string{}, Ready: []string{}}
+// pickup is the content of the page: the numbers of the open orders that are not brought to a table, the oldest first.
+func (v *screenView) pickup() map[string][]string {
+	lists := map[string][]string{"preparing": {}, "ready": {}}
 	for _, o := range v.orders.Snapshot().Orders {
 		called := v.calledOut(o)
 		switch atTable := o.DineIn && o.Table != ""; {
 		case called == "" || atTable || o.Cancelled || o.Kind != ticket.Order:
 		case o.Ready:
-			lists.Ready = append(lists.Ready, called)
+			lists["ready"] = append(lists["ready"], called)
 		default:
-			lists.Preparing = append(lists.Preparing, called)
+			lists["preparing"] = append(lists["preparing"], called)
 		}
 	}
 	return lists

@@ -149,16 +149,6 @@ func (s *Screen) expirePage(id string) (silent time.Duration) {
 	return silent
 }
 
-// setAllNotLive ends the liveness of all pages because the server stops: from now on no page learns
-// of new tickets.
-func (s *Screen) setAllNotLive() {
-	s.change(func() {
-		for _, p := range s.pages {
-			p.live = false
-		}
-	})
-}
-
 // awaitConfirmation returns a channel that is closed when a live page has confirmed job. The caller must call done
 // when it no longer waits. One ticket of a screen is printed at a time, so one channel for each job
 // is enough.

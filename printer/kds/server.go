@@ -175,7 +175,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /manage/revoke", s.byManager(s.manageRevoke))
 	mux.HandleFunc(managePath+"/", s.byManager(s.manageAPI))
 	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)
-	for path, h := range map[string]func(http.ResponseWriter, *http.Request, *screenView, *grant){
+	for path, h := range map[string]screenHandler{
 		pagePattern:                   s.page,
 		pickupPattern:                 s.pickupPage,
 		pickupPattern + "/events":     s.pickupEvents,
@@ -183,10 +183,10 @@ func (s *Server) routes() http.Handler {
 		"GET /screen/{name}/state":    s.state,
 		"GET /screen/{name}/allday":   s.allDay,
 		"GET /screen/{name}/timeline": s.timeline,
-		"POST /screen/{name}/shown":   s.shown,
-		"POST /screen/{name}/bye":     s.bye,
-		"POST /screen/{name}/do":      s.command,
-		"POST /screen/{name}/print":   s.print,
+		"POST /screen/{name}/shown":   s.posted(maxShownBytes, s.shown),
+		"POST /screen/{name}/bye":     s.posted(maxCommandBytes, s.bye),
+		"POST /screen/{name}/do":      s.posted(maxCommandBytes, s.command),
+		"POST /screen/{name}/print":   s.posted(maxCommandBytes, s.print),
 	} {
 		mux.HandleFunc(path, s.authorized(h))
 	}
@@ -224,8 +224,11 @@ func withSecurityHeaders(next http.Handler) http.Handler {
 	})
 }
 
+// A screenHandler answers a request for a screen that the browser may see.
+type screenHandler func(http.ResponseWriter, *http.Request, *screenView, *grant)
+
 // authorized calls h with the screen the path names, if the browser may see it.
-func (s *Server) authorized(h func(http.ResponseWriter, *http.Request, *screenView, *grant)) http.HandlerFunc {
+func (s *Server) authorized(h screenHandler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		granted := s.grantFor(r)
 		name := r.PathValue("name")

@@ -26,6 +26,15 @@ type post struct {
 	board.Command          // of do; of print only its job
 }
 
+// posted calls h with the body of a post, which has at most so many bytes.
+func (s *Server) posted(most int64, h func(http.ResponseWriter, *http.Request, *screenView, *post)) screenHandler {
+	return func(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
+		if req := new(post); s.readJSON(w, r, most, req) {
+			h(w, r, view, req)
+		}
+	}
+}
+
 // state is the whole board, for a page whose event stream does not work.
 func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView, _ *grant) {
 	s.writeJSON(w, struct {
@@ -47,12 +56,7 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request, view *screenVi
 
 // shown is a page's answer to a heartbeat, or to new cards: the jobs of the cards it holds, and of those
 // that are on its visible page now.
-func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	var req post
-	if !s.readJSON(w, r, maxShownBytes, &req) {
-		return
-	}
-
+func (s *Server) shown(w http.ResponseWriter, _ *http.Request, view *screenView, req *post) {
 	fresh, ok := view.screen.pageAnswered(req.Page, req.Jobs)
 	if !ok {
 		http.Error(w, "this page has no event stream: open /events first", http.StatusConflict)
@@ -68,23 +72,14 @@ func (s *Server) shown(w http.ResponseWriter, r *http.Request, view *screenView,
 
 // bye is sent by a page that is being closed, so that its screen is dark at once and not only after
 // reconnectGrace.
-func (s *Server) bye(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	var req post
-	if !s.readJSON(w, r, maxCommandBytes, &req) {
-		return
-	}
+func (s *Server) bye(w http.ResponseWriter, _ *http.Request, view *screenView, req *post) {
 	view.screen.removePage(req.Page, true)
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // command carries out the press of a cook. Its answer is a [Result]; a command that could not be stored is
 // answered 503, and the page sends it again.
-func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	var req post
-	if !s.readJSON(w, r, maxCommandBytes, &req) {
-		return
-	}
-
+func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenView, req *post) {
 	result, err := view.screen.Do(r.Context(), req.Page, req.Command)
 	if err != nil {
 		s.notStored(w, view, "store a page's command", err)
@@ -95,12 +90,7 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenVie
 }
 
 // print prints a ticket on paper because a cook asked for it.
-func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView, _ *grant) {
-	var req post
-	if !s.readJSON(w, r, maxCommandBytes, &req) {
-		return
-	}
-
+func (s *Server) print(w http.ResponseWriter, r *http.Request, view *screenView, req *post) {
 	printAgain := view.config.Load().Print
 	if printAgain == nil {
 		http.Error(w, "this screen has no printer", http.StatusNotFound)

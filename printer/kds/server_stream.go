@@ -25,12 +25,6 @@ const (
 	streamRetry = "retry: 2000\n"
 )
 
-// hello is the first event of a stream.
-type hello struct {
-	Setup string `json:"setup"` // if it is not the page's own, the page reloads itself
-	Beat  int64  `json:"beat"`
-}
-
 // A beat is a heartbeat: the current state's id, by which a page notices that it missed a change,
 // and the time.
 type beat struct {
@@ -79,7 +73,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, g *grant, st *st
 	// Before the first byte: the cookie is a header. A page can stay open longer than browsers keep
 	// one.
 	g.renew(w, r)
-	if !st.pickup {
+	if st.page != "" {
 		defer st.view.screen.streamOpened(st.page)()
 	}
 
@@ -115,13 +109,10 @@ type stream struct {
 	last string    // id of the state that the page has been told of; of a pickup board, all of it
 	out  io.Writer // buffered by the server
 	rc   *http.ResponseController
-
-	pickup bool
 }
 
-// run sends changes and heartbeats until the page, the pairing, the screen or the server ends. At a
-// shutdown the page stays in the list and only stops counting: it is still open and comes back in a
-// moment.
+// run sends changes and heartbeats until the page, the pairing, the screen or the server ends. Only a page that has
+// gone by itself may come back in a moment and counts until then; the others learn of no new ticket.
 func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 	tick := time.NewTicker(beatInterval)
 	defer tick.Stop()
@@ -133,29 +124,28 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 
 		select {
 		case <-changed:
+			continue
 		case <-tick.C:
 			if st.view.screen.expirePage(st.page) > maxSilence || st.sendBeat() != nil {
 				return
 			}
+			continue
 		case <-r.Context().Done():
 			return
 		case <-revoked:
-			st.view.screen.removePage(st.page, true)
-			return
 		case <-st.view.stopped:
-			st.view.screen.removePage(st.page, true)
-			return
 		case <-stopping:
-			st.view.screen.setAllNotLive()
-			return
 		}
+
+		st.view.screen.removePage(st.page, true)
+		return
 	}
 }
 
-// sendHello tells the page the setup and gives it a first heartbeat, which makes it confirm its
-// cards at once.
+// sendHello tells the page the tag of the setup, which makes a page of another one reload itself, and gives it a first
+// heartbeat, which makes it confirm its cards at once.
 func (st *stream) sendHello() error {
-	body, _ := json.Marshal(hello{Setup: st.view.Tag, Beat: beatInterval.Milliseconds()})
+	body, _ := json.Marshal(map[string]any{"setup": st.view.Tag, "beat": st.view.Beat})
 	_, _ = io.WriteString(st.out, streamRetry)
 	st.writeEvent("hello", "", body)
 	return st.sendBeat()
@@ -164,7 +154,7 @@ func (st *stream) sendHello() error {
 // sendChanges sends the events since the last one that was sent, or a snapshot where that is not
 // possible: after a restart, or when the page was away for too long.
 func (st *stream) sendChanges() error {
-	if st.pickup {
+	if st.page == "" {
 		return st.sendPickup()
 	}
 

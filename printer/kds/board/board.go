@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -75,10 +74,6 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 	}
 
 	err := o.KV.All(func(key string, value []byte) bool {
-		if !strings.HasPrefix(key, cardPrefix) {
-			return true
-		}
-
 		card, err := decodeRecord(value)
 		if err == nil && cardKey(card.rec.Job) != key {
 			err = fmt.Errorf("its record names job %d", card.rec.Job)

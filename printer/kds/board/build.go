@@ -74,19 +74,14 @@ func (b *builder) describe(o *Order, m *member) {
 		}
 	}
 
-	for _, f := range []struct {
-		to   *string
-		from string
-	}{
-		{&o.Number, number(t)}, {&o.Table, table(t)}, {&o.Type, layout.OneLine(t.Type)},
-		{&o.Server, layout.OneLine(t.Server)}, {&o.Guests, layout.OneLine(t.Guests)},
-		{&o.Venue, layout.OneLine(t.VenueName)}, {&o.Destination, layout.OneLine(t.Destination)},
-		{&o.Course, layout.OneLine(t.Course)}, {&o.Customer, layout.OneLine(t.Customer)},
-	} {
-		if *f.to == "" {
-			*f.to = f.from
-		}
-	}
+	o.Number, o.Table = cmp.Or(o.Number, number(t)), cmp.Or(o.Table, table(t))
+	o.Type = cmp.Or(o.Type, layout.OneLine(t.Type))
+	o.Server = cmp.Or(o.Server, layout.OneLine(t.Server))
+	o.Guests = cmp.Or(o.Guests, layout.OneLine(t.Guests))
+	o.Venue = cmp.Or(o.Venue, layout.OneLine(t.VenueName))
+	o.Destination = cmp.Or(o.Destination, layout.OneLine(t.Destination))
+	o.Course = cmp.Or(o.Course, layout.OneLine(t.Course))
+	o.Customer = cmp.Or(o.Customer, layout.OneLine(t.Customer))
 
 	o.Rush = o.Rush || t.Rush && !t.Void
 	o.DineIn = ordinary(t) && !ticket.Leaves(o.Type)
@@ -108,8 +103,7 @@ func (b *builder) band(i int) *Void {
 		return nil
 	}
 
-	v := &Void{Job: card.rec.Job, Station: card.rec.Station, At: unixMillis(card.t.Received),
-		Clock: ticket.Clock(card.t.Received, card.t.Zone), Changed: card.t.Changed != nil,
+	v := &Void{Job: card.rec.Job, Clock: ticket.Clock(card.t.Received, card.t.Zone), Changed: card.t.Changed != nil,
 		Whole: card.t.Void && len(card.t.Lines) == 0, AckedAt: card.rec.AckedAt}
 	lineAboveIsVoid := false
 	for _, l := range card.t.Lines {
@@ -150,8 +144,8 @@ func (b *builder) addTicket(o *Order, i int) {
 	card := &b.g.members[i]
 	r, t := &card.rec, card.t
 	shown := Ticket{
-		Job: r.Job, Version: r.Version, Station: layout.OneLine(r.Station), State: r.State, Place: r.Place,
-		At: unixMillis(t.Received), Clock: ticket.Clock(t.Received, t.Zone), Seen: r.SeenAt, Shown: r.Shown,
+		Job: r.Job, Version: r.Version, Station: layout.OneLine(r.Station), State: r.State,
+		At: unixMillis(t.Received), Clock: ticket.Clock(t.Received, t.Zone), Seen: r.SeenAt,
 		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: allUnrouted(t.Lines),
 		For: layout.OneLine(r.For), Down: layout.OneLine(r.Down), Paper: layout.OneLine(r.Paper),
 		Added: i > 0 && b.first[t.Request] == i, Changed: t.Changed != nil, Raw: layout.OneLine(t.Raw),

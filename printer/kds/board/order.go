@@ -92,8 +92,6 @@ type Alarm struct {
 // A Void is a ticket that cancels something, or replaces another one. It must be read.
 type Void struct {
 	Job     uint64   `json:"job"`
-	Station string   `json:"station"`
-	At      int64    `json:"at"`
 	Clock   string   `json:"clock,omitempty"`
 	Changed bool     `json:"changed,omitempty"` // it replaces a ticket
 	Lines   []string `json:"lines,omitempty"`   // "1 Fish"
@@ -109,13 +107,11 @@ type Ticket struct {
 	Version uint64 `json:"version"`
 	Station string `json:"station"`
 	State   State  `json:"state"`
-	Place   uint64 `json:"place"`
 	Added   bool   `json:"added,omitempty"`   // an earlier request has begun the order
 	Changed bool   `json:"changed,omitempty"` // it replaces another one
 	At      int64  `json:"at"`
 	Clock   string `json:"clock,omitempty"`
-	Seen    int64  `json:"seen,omitempty"`  // when it was first on the visible page
-	Shown   bool   `json:"shown,omitempty"` // a live page has confirmed that it holds the card
+	Seen    int64  `json:"seen,omitempty"` // when it was first on the visible page
 
 	Duplicate bool     `json:"duplicate,omitempty"` // POSSIBLE DUPLICATE
 	Reprint   bool     `json:"reprint,omitempty"`   // REPRINT: an operator asked for this copy
@@ -176,7 +172,6 @@ type Part struct {
 	Station string `json:"station"`
 	Title   string `json:"title"`
 	Progress
-	Says  bool     `json:"says,omitempty"` // the station itself reports when it is done
 	Jobs  []uint64 `json:"jobs,omitempty"`
 	Left  int      `json:"left,omitempty"`
 	Lines []string `json:"lines,omitempty"`

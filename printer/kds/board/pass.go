@@ -99,25 +99,15 @@ func OpenPass(o PassOptions) (*Pass, error) {
 func (x *Pass) load() error {
 	defer x.index()
 	return x.o.KV.All(func(key string, value []byte) bool {
-		var err error
+		sent, ticked := &sentOrder{}, &tick{}
 		switch {
-		case strings.HasPrefix(key, sentPrefix):
-			sent := &sentOrder{}
-			if err = json.Unmarshal(value, sent); err == nil && sent.V == recordVersion {
-				x.sent[key] = sent
-				return true
-			}
-		case strings.HasPrefix(key, tickPrefix):
-			ticked := &tick{}
-			if err = json.Unmarshal(value, ticked); err == nil && ticked.V == recordVersion {
-				x.ticks[key] = ticked
-				return true
-			}
+		case strings.HasPrefix(key, sentPrefix) && json.Unmarshal(value, sent) == nil && sent.V == recordVersion:
+			x.sent[key] = sent
+		case strings.HasPrefix(key, tickPrefix) && json.Unmarshal(value, ticked) == nil && ticked.V == recordVersion:
+			x.ticks[key] = ticked
 		default:
-			return true
+			x.log.Warn("cannot read what was stored at the pass; its order is shown again", "key", key)
 		}
-
-		x.log.Warn("cannot read what was stored at the pass; its order is shown again", "key", key, "err", err)
 		return true
 	})
 }

@@ -159,7 +159,9 @@ func (x *Pass) addParts(g *group, o *Order) {
 	ready, wanted := !o.unknown, false
 	for i := range o.Parts {
 		part := &o.Parts[i]
-		part.judge()
+		if part.State != PartTicked {
+			part.TickedAt = 0
+		}
 		ready = ready && (part.State == PartDone || part.State == PartTicked || part.State == PartGone)
 		wanted = wanted || part.State != PartGone
 	}
@@ -301,12 +303,4 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 	}
 
 	x.take(p, job.Job, now, c.lines())
-}
-
-// judge completes a part when all its tickets are known.
-func (p *Part) judge() {
-	p.Says = p.Kind == OnBoard && (p.State == PartOpen || p.State == PartDone)
-	if p.State != PartTicked {
-		p.TickedAt = 0
-	}
 }

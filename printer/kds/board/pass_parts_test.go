@@ -117,7 +117,7 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 		p.siblings[0].State = ticket.Confirmed
 		p.set(p.siblings...)
 		p.wantParts(t, "#18 hot=done cold=out")
-		if got := p.find(18, Open).Parts[1]; got.Says || got.Told != "confirmed" || got.At != "grill" {
+		if got := p.find(18, Open).Parts[1]; got.Told != "confirmed" || got.At != "grill" {
 			t.Errorf("%+v", got)
 		}
 		p.start(t)

@@ -41,7 +41,7 @@ type record struct {
 	Done         []int       `json:"done,omitempty"` // indexes of the items that are done, sorted
 	AckedAt      int64       `json:"acked_at,omitempty"`
 	AlarmAckedAt int64       `json:"alarm_acked_at,omitempty"`
-	DepartedBy   string      `json:"departed_by,omitempty"` // id of the command that bumped it; one order was bumped by one
+	DepartedBy   string      `json:"departed_by,omitempty"` // id of the command that bumped its order
 	LastChange   *lastChange `json:"last_change,omitempty"` // that undo would reverse
 	CommandIDs   []string    `json:"command_ids,omitempty"` // ids of the commands that were done, the latest last
 	Timeline     []moment    `json:"timeline,omitempty"`

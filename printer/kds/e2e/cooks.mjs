@@ -139,7 +139,8 @@ export async function aPageWhosePostsFailIsNotLive(server, browser) {
 }
 
 export async function whatWentToPaperInTheDarkCanBeRecalled(server, browser) {
-  const paper = { state: "elsewhere", departure: 5, departed_at: Date.now(), ticket: { state: "elsewhere", paper: "grill" } };
+  const ticket = { state: "elsewhere", paper: "grill" };
+  const paper = { state: "elsewhere", departure: 5, departed_at: Date.now(), ticket };
   server.recall = [order(1, ["Soup"], paper)];
   const page = await open(browser, server, "hot-line");
   await page.keyboard.press("Shift+R");
