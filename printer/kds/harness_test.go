@@ -139,13 +139,12 @@ type fakePrinter struct {
 	mu   sync.Mutex
 	out  []string
 	fail func(d ticket.Delivery) (early, late error) // before and after begin
-	slow time.Duration                               // after begin
 }
 
 func (r *fakePrinter) Print(ctx context.Context, d ticket.Delivery,
 	begin func(context.Context) error) (ticket.Proof, error) {
 	r.mu.Lock()
-	fail, slow := r.fail, r.slow
+	fail := r.fail
 	r.mu.Unlock()
 	var early, late error
 	if fail != nil {
@@ -160,7 +159,6 @@ func (r *fakePrinter) Print(ctx context.Context, d ticket.Delivery,
 	if ticket.IsUntouched(late) {
 		return "", late
 	}
-	defer time.Sleep(slow)
 	s := d.Ticket.Number
 	for _, l := range d.Ticket.Lines {
 		if l.Course != "" { // its order
@@ -193,12 +191,6 @@ func (r *fakePrinter) fails(f func(ticket.Delivery) (early, late error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fail = f
-}
-
-func (r *fakePrinter) setDelay(by time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.slow = by
 }
 
 // openPage is a page that confirms every card until it is closed.

@@ -89,23 +89,32 @@ func TestABrowserOfAPickupBoardSeesNothingElse(t *testing.T) {
 func withPass(t *testing.T, f func(w *testServer, pass *board.Pass)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
-		hot := w.screens["hot-line"].Board()
-		of := board.PassOptions{Station: "pass", KV: queuetest.NewStore(), Boards: []*board.Board{hot}}
-		pass, err := board.OpenPass(of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pass := w.openPass("hot-line")
 		defer pass.Close()
-		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: queuetest.NewStore()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.screens["pass"] = kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
-		w.displays = append(w.displays, kds.Display{Screen: w.screens["pass"], Zone: utc})
-		w.server.Set(w.displays)
 		f(w, pass)
 		_ = w.stop()
 	})
+}
+
+// openPass adds a pass over these screens as the last display.
+func (w *testServer) openPass(over ...string) *board.Pass {
+	w.t.Helper()
+	of := board.PassOptions{Station: "pass", KV: queuetest.NewStore()}
+	for _, name := range over {
+		of.Boards = append(of.Boards, w.screens[name].Board())
+	}
+	pass, err := board.OpenPass(of)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: queuetest.NewStore()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.screens["pass"] = kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
+	w.displays = append(w.displays, kds.Display{Screen: w.screens["pass"], Zone: utc})
+	w.server.Set(w.displays)
+	return pass
 }
 
 // take puts an order on the hot line.

@@ -71,26 +71,6 @@ func TestATicketThatEndsAsShownWhileTheScreenIsDarkGoesToPaperToo(t *testing.T) 
 	})
 }
 
-func TestWhatADarkScreenShowedComesOutOnceWheneverTheDaemonIsRestarted(t *testing.T) {
-	for _, after := range []time.Duration{19, 21, 25, 31, 50} {
-		withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
-			paper.setDelay(10 * time.Second)
-			time.Sleep(after * time.Second)
-			k.closeAll() // the ticket that is printing is interrupted, which leaves doubt
-			k.start()
-			k.newScreen(paper)
-			time.Sleep(3 * time.Minute)
-			paper.mu.Lock()
-			defer paper.mu.Unlock()
-			plain := len(slices.DeleteFunc(slices.Clone(paper.out), func(s string) bool { return s != shown }))
-			if plain != 1 || len(paper.out) > 2 { // it may come out again, marked
-				t.Errorf("restarted after %d s: %q", after, paper.out)
-			}
-			wantPaper(t, k.s, map[uint64]string{1: "grill", 3: "grill"})
-		})
-	}
-}
-
 func TestTheBackupTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
 	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
 		leave := s.Join("deaf")

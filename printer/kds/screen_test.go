@@ -3,13 +3,9 @@ package kds
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/queuetest"
@@ -154,45 +150,6 @@ func TestAnInterruptedAttemptSaysSo(t *testing.T) {
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 		if _, err := s.Print(ctx, order(1, "Burger"), new(beginCounter).begin); !errors.Is(err, cause) {
 			t.Error(err)
-		}
-	})
-}
-
-func TestMetricsNameEachStation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		reg := prometheus.NewPedanticRegistry()
-		m := NewMetrics(reg)
-		s := newTestScreen(t, queuetest.NewStore(), func(o *ScreenOptions) { o.Metrics = m })
-		m.Set([]*Screen{s})
-		closed := openPage(s, "a")
-		d := order(1, "Burger")
-		d.Ticket.Received = time.Now().Add(-time.Minute)
-		if _, err := s.Print(t.Context(), d, new(beginCounter).begin); err != nil {
-			t.Error(err)
-		}
-		want := `
-# HELP ticketrail_display_oldest_open_seconds Age of the oldest open ticket of a screen station; 0 if none is open.
-# TYPE ticketrail_display_oldest_open_seconds gauge
-ticketrail_display_oldest_open_seconds{station="hot-line"} 60
-# HELP ticketrail_display_open_tickets Open tickets on a screen station's board.
-# TYPE ticketrail_display_open_tickets gauge
-ticketrail_display_open_tickets{station="hot-line"} 1
-# HELP ticketrail_display_screens Live pages of a screen station; 0: the screen is dark.
-# TYPE ticketrail_display_screens gauge
-ticketrail_display_screens{station="hot-line"} 1
-`
-		names := []string{"ticketrail_display_screens", "ticketrail_display_open_tickets",
-			"ticketrail_display_oldest_open_seconds"}
-		if err := testutil.GatherAndCompare(reg, strings.NewReader(want), names...); err != nil {
-			t.Error(err)
-		}
-		if n, err := testutil.GatherAndCount(reg, "ticketrail_display_shown_seconds"); n != 1 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
-		closed()
-		m.Set(nil)
-		if n, _ := testutil.GatherAndCount(reg, names...); n != 0 {
-			t.Errorf("%d series of a station that is gone", n)
 		}
 	})
 }

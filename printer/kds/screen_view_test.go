@@ -53,24 +53,25 @@ func TestAPageIsToldHowItsScreenIsSetUpAndTheStateItWasRenderedFrom(t *testing.T
 
 func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, reg := queuetest.NewStore(), prometheus.NewRegistry()
+		store, reg := queuetest.NewStore(), prometheus.NewPedanticRegistry()
 		b, err := board.OpenBoard(board.BoardOptions{Station: "hot-line", KV: store})
 		if err != nil {
 			t.Fatal(err)
 		}
 		metrics := kds.NewMetrics(reg)
-		s := kds.NewScreen(kds.ScreenOptions{Name: "hot-line", Board: b, UnseenAfter: 30 * time.Second})
+		s := kds.NewScreen(kds.ScreenOptions{Name: "hot-line", Board: b, UnseenAfter: 30 * time.Second, Metrics: metrics})
 		metrics.Set([]*kds.Screen{s})
 		w := newTestServer(t)
 		w.server.Set([]kds.Display{{Screen: s, Zone: utc}})
 		c := w.client("127.0.0.1")
-		unseen := func(want float64) {
+		wants := func(name string, want float64) {
 			t.Helper()
 			synctest.Wait()
-			if got := gauge(t, reg, "ticketrail_display_unseen_tickets"); got != want {
-				t.Errorf("%v tickets are unseen, want %v", got, want)
+			if got := metric(t, reg, "ticketrail_display_"+name); got != want {
+				t.Errorf("%s is %v, want %v", name, got, want)
 			}
 		}
+		unseen := func(want float64) { t.Helper(); wants("unseen_tickets", want) }
 		says := func(jobs, visible string) {
 			t.Helper()
 			body := fmt.Sprintf(`{"page":%q,"jobs":[%s],"visible":[%s]}`, testPage, jobs, visible)
@@ -87,8 +88,16 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		e := w.listen(c, "hot-line", testPage, "")
 		go e.drain()
 		time.Sleep(29 * time.Second)
+		wants("screens", 0)
 		says("1,2,3", "")
 		unseen(0)
+		wants("screens", 1)
+		wants("open_tickets", 3)
+		wants("oldest_open_seconds", 29)
+		if _, err := s.Print(t.Context(), delivery(3), noBegin); err != nil {
+			t.Error(err)
+		}
+		wants("shown_seconds", 1)
 		time.Sleep(time.Second)
 		unseen(3)
 		says("", "1,2,18446744073709551615")
@@ -106,6 +115,8 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		time.Sleep(10 * time.Second) // the page repeats it with its heartbeats
 		says("", "3")
 		unseen(0)
+		metrics.Set(nil)
+		wants("open_tickets", 0)
 		_ = w.stop()
 	})
 }
@@ -114,19 +125,9 @@ func TestAPassSeesForNoCook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
 		hot := w.screens["hot-line"].Board()
-		options := board.PassOptions{Station: "pass", KV: queuetest.NewStore(), Boards: []*board.Board{hot}}
-		pass, err := board.OpenPass(options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pass.Close()
+		defer w.openPass("hot-line").Close()
 		// Its own board has a ticket of the same job, from when it was a screen of its own.
-		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: queuetest.NewStore()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
-		w.server.Set(append(w.displays, kds.Display{Screen: s, Zone: utc}))
+		own := w.screens["pass"].Board()
 		w.put("hot-line", 1)
 		if err := own.Add(t.Context(), delivery(1)); err != nil {
 			t.Fatal(err)
@@ -142,8 +143,8 @@ func TestAPassSeesForNoCook(t *testing.T) {
 	})
 }
 
-// gauge is the sum of a metric.
-func gauge(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
+// metric is the value of a gauge, or the count of a histogram; 0 without series.
+func metric(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
 	t.Helper()
 	families, err := reg.Gather()
 	if err != nil {
@@ -152,7 +153,7 @@ func gauge(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			if f.GetName() == name {
-				sum += m.GetGauge().GetValue()
+				sum += m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 			}
 		}
 	}

@@ -49,30 +49,6 @@ func TestOneBrowserCannotUseUpAllStreams(t *testing.T) {
 	})
 }
 
-func TestOneMachineCannotUseUpAllCodes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		var waiting []*http.Client
-		for range 9 { // minutes, in each of which it requests as many codes as it gets
-			for range 20 {
-				c := w.newTablet("192.168.1.66")
-				if status, _, _ := w.get(c, "/"); status == http.StatusOK {
-					waiting = append(waiting, c)
-				}
-				c.CloseIdleConnections()
-			}
-			for range 2 {
-				time.Sleep(30 * time.Second)
-				for _, c := range waiting {
-					w.get(c, "/pairing")
-					c.CloseIdleConnections()
-				}
-			}
-		}
-		w.code(w.newTablet("192.168.1.20"))
-	})
-}
-
 func TestMalformedRequestsChangeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
@@ -83,35 +59,23 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 		key, order := w.screens["hot-line"].Orders().OrderOf(1).Key, w.order("hot-line", 1)
 		for body, want := range map[string]string{
 			`{"id":"a","do":"item_done","job":-1,"version":1}`:                   "400",
-			`{"id":"a","do":"item_done","job":1e3,"version":1}`:                  "400",
-			`{"id":"a","do":"item_done","job":1.5,"version":1}`:                  "400",
 			`{"id":"a","do":"item_done","job":"1","version":1}`:                  "400",
 			`{"id":"a","do":"item_done","job":18446744073709551616,"version":1}`: "400",
 			`{"id":"a","do":"item_done","job":18446744073709551615,"version":1}`: "gone",
-			`{"id":"a","do":"item_done","job":0,"version":1}`:                    "gone",
 			`{"id":"a","do":"item_done","job":2,"version":1}`:                    "gone", // of another station
-			`{"id":"a","do":"item_done","job":1,"version":0}`:                    "conflict",
-			`{"id":"a","do":"item_done","job":1,"version":-1}`:                   "400",
 			`{"id":"a","do":"item_done","job":1,"version":2}`:                    "conflict",
 			`{"id":"a","do":"item_done","job":1,"version":1,"item":-1}`:          "gone",
 			`{"id":"a","do":"item_done","job":1,"version":1,"item":1}`:           "gone",
-			`{"id":"a","do":"item_done","job":1,"version":1,"item":4294967296}`:  "gone",
 			`{"id":"a","do":"bump","order":"` + key + `","version":1}`:           "conflict",
-			`{"id":"a","do":"bump","job":1,"version":1}`:                         "gone", // names no order
 			`{"id":"a","do":"undo",` + order + `}`:                               "too_late",
-			`{"id":"a","do":"recall",` + order + `}`:                             "already",
 			`{"id":"a","do":"ack_void",` + order + `}`:                           "already",
 			`{"id":"a","do":"ack_alarm",` + order + `}`:                          "already",
 			`{"id":"a","do":"recall",` + order + `}`:                             "already",
 			`{"id":"a","do":"tick",` + order + `,"part":"bar"}`:                  "400",
 			`{"id":"a\u0000","do":"bump","job":1,"version":1}`:                   "400",
 			`{"id":"a","do":"bump","order":"9f","version":1}`:                    "gone",
-			`{"id":"a","do":"bump","order":"~","version":1}`:                     "gone",
-			`{"id":"a","do":"elsewhere","job":1,"version":1}`:                    "400",
-			`{"id":"a","do":"bump","job":1,"version":1`:                          "400",
-			`[[[[]]]]`:                "400",
-			strings.Repeat("[", 4000): "400",
-			`{"page":` + strings.Repeat(`{"a":`, 600) + `1`: "400",
+			strings.Repeat("[", 4000):                                            "400",
+			`{"page":` + strings.Repeat(`{"a":`, 600) + `1`:                      "400",
 			``: "400",
 		} {
 			code, text := w.post(c, "/screen/hot-line/do", body)

@@ -10,28 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
-	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
 func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestServer(t)
-		pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: queuetest.NewStore(),
-			Boards: []*board.Board{w.screens["hot-line"].Board(), w.screens["cold"].Board()}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pass := w.openPass("hot-line", "cold")
 		defer pass.Close()
-		own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: queuetest.NewStore()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.displays = append(w.displays, kds.Display{Zone: utc,
-			Screen: kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})})
-		w.server.Set(w.displays)
 		hot, c := w.screens["hot-line"], w.client("127.0.0.1")
 
 		time.Sleep(19*time.Hour + 30*time.Minute)
