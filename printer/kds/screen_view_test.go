@@ -59,7 +59,8 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 			t.Fatal(err)
 		}
 		metrics := kds.NewMetrics(reg)
-		s := kds.NewScreen(kds.ScreenOptions{Name: "hot-line", Board: b, UnseenAfter: 30 * time.Second, Metrics: metrics})
+		of := kds.ScreenOptions{Name: "hot-line", Board: b, UnseenAfter: 30 * time.Second, Metrics: metrics}
+		s := kds.NewScreen(of)
 		metrics.Set([]*kds.Screen{s})
 		w := newTestServer(t)
 		w.server.Set([]kds.Display{{Screen: s, Zone: utc}})

@@ -31,8 +31,10 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 	first.Doubt, first.Reprint, raw.Ticket.Raw = true, true, `{"a":1}`
 	first.Ticket.Rush, first.Ticket.Promised = true, "2026-02-06T22:15:00+11:00"
 	first.Ticket.Course, first.Ticket.Lines[1].Course = "Mains", "Sides"
-	put(t, b, first, order(2, "Soup"), order(3, "Tea"), replaced, raw, voidOrder(7, "Cake"))
-	for _, job := range []uint64{1, 3, 5, 6, 7} { // no page ever said that it has 2
+	rawVoid := order(8) // nobody could read it
+	rawVoid.Ticket.Raw, rawVoid.Ticket.Void = `{"voided":true}`, true
+	put(t, b, first, order(2, "Soup"), order(3, "Tea"), replaced, raw, voidOrder(7, "Cake"), rawVoid)
+	for _, job := range []uint64{1, 3, 5, 6, 7, 8} { // no page ever said that it has 2
 		show(t, b, job)
 	}
 	do(t, b, press(b, ItemDone, 1, 1))
@@ -43,8 +45,9 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 	want := []string{
 		"#1 · Table B10 · 21:49 · Wanted 22:15 · Mains: 1 Burger; RUSH; nuts; POSSIBLE DUPLICATE; REPRINT",
 		"#1 · Table B10 · 21:49 · Wanted 22:15 · Sides: 1 Chips; done on the screen; crisp",
-		`#6 · Table B10 · 21:49: 1 {"a":1}`,
+		`#6 · Table B10 · 21:49: 1 {"a":1}; RAW`,
 		"#7 · Table B10 · 21:49: 1 Cake; VOID",
+		`#8 · Table B10 · 21:49: 1 {"voided":true}; VOID; RAW`,
 	}
 	var lines []string
 	for _, l := range got.Lines {
@@ -52,9 +55,12 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 		if l.Void {
 			text = append(text, "VOID")
 		}
+		if l.Raw {
+			text = append(text, "RAW")
+		}
 		lines = append(lines, strings.Join(text, "; "))
 	}
-	if diff := cmp.Diff(want, lines); diff != "" || n != 3 || len(got.Notes) != 1 || got.Notes[0] != wasOnTheScreen ||
+	if diff := cmp.Diff(want, lines); diff != "" || n != 4 || len(got.Notes) != 1 || got.Notes[0] != wasOnTheScreen ||
 		!got.Whole {
 		t.Errorf("%d tickets, notes %q, whole: %v, lines (-want +got):\n%s", n, got.Notes, got.Whole, diff)
 	}
@@ -68,63 +74,29 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 	}
 }
 
-func TestAVoidThatNobodyCouldReadIsAVoidOnTheOpenOrdersToo(t *testing.T) {
-	s := queuetest.NewStore()
-	b := open(t, s)
-	void := order(1)
-	void.Ticket.Raw, void.Ticket.Void = `{"voided":true,"rows":[{"a":1}]}`, true
-	put(t, b, void)
-	show(t, b, 1)
-
-	if got, _ := toPaper(t, b, s); len(got.Lines) != 1 || !got.Lines[0].Void || !got.Lines[0].Raw {
-		t.Errorf("its lines are %+v, want one that is void", got.Lines)
-	}
-}
-
 func TestWhatIsOnPaperIsSentOnceAlsoAfterAnError(t *testing.T) {
-	for name, persisted := range map[string]bool{"failed": false, "failed but persisted": true} {
-		t.Run(name, func(t *testing.T) {
-			s := queuetest.NewStore()
-			b := open(t, s)
-			put(t, b, order(1, "Burger"), order(2, "Soup"))
-			show(t, b, 1)
-			show(t, b, 2)
-			_, err := b.ToPaper(t.Context(), "grill", func(_ ticket.Ticket, cards map[string][]byte) error {
-				if persisted {
-					storeCards(s, cards)
-				}
-				return queuetest.ErrStorage
-			})
-			if !errors.Is(err, queuetest.ErrStorage) {
-				t.Fatal(err)
+	for _, c := range []struct{ persisted, pressed bool }{{false, false}, {true, false}, {true, true}} {
+		s := queuetest.NewStore()
+		b := open(t, s)
+		put(t, b, order(1, "Burger", "Chips"), order(2, "Soup"))
+		show(t, b, 1)
+		show(t, b, 2)
+		_, err := b.ToPaper(t.Context(), "grill", func(_ ticket.Ticket, cards map[string][]byte) error {
+			if c.persisted {
+				storeCards(s, cards)
 			}
-			want := 2
-			if persisted {
-				want = 0
-			}
-			if _, n := toPaper(t, b, s); n != want || card(b, 2).Paper != "grill" {
-				t.Errorf("then %d tickets are sent, want %d; the card says %+v", n, want, card(b, 2))
-			}
+			return queuetest.ErrStorage
 		})
-	}
-}
-
-func TestAPressAfterAFailedPaperDoesNotForgetThatItWasStored(t *testing.T) {
-	s := queuetest.NewStore()
-	b := open(t, s)
-	put(t, b, order(1, "Burger", "Chips"))
-	show(t, b, 1)
-	_, err := b.ToPaper(t.Context(), "grill", func(_ ticket.Ticket, cards map[string][]byte) error {
-		storeCards(s, cards)
-		return queuetest.ErrStorage
-	})
-	if !errors.Is(err, queuetest.ErrStorage) {
-		t.Fatal(err)
-	}
-	do(t, b, press(b, ItemDone, 1, 1))
-
-	if _, n := toPaper(t, b, s); n != 0 || card(b, 1).Paper != "grill" {
-		t.Errorf("then %d tickets are sent again; the card says %+v", n, card(b, 1))
+		if !errors.Is(err, queuetest.ErrStorage) {
+			t.Fatal(err)
+		}
+		if c.pressed {
+			do(t, b, press(b, ItemDone, 1, 1))
+		}
+		_, n := toPaper(t, b, s)
+		if (n == 0) != c.persisted || card(b, 1).Paper != "grill" || card(b, 2).Paper != "grill" {
+			t.Errorf("%+v: then %d tickets are sent; the cards say %+v, %+v", c, n, card(b, 1), card(b, 2))
+		}
 	}
 }
 

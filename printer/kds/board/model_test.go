@@ -17,8 +17,10 @@ import (
 )
 
 // A boardModel is the specification of a board in its simplest form: orders with their tickets, in the order
-// in which they came, and what was done to each. All tickets have a Burger and Chips; a void cancels Chips.
+// in which they came, and what was done to each. All tickets have a Burger and Chips; a void cancels Chips. Tickets of
+// one check are one order at whichever table; those without a check join the order of their number and table.
 type boardModel struct {
+	all    []*modelTicket // in the order in which they came, also forgotten ones
 	groups [][]*modelTicket
 	offs   int
 	done   map[string]*modelTicket // ids of the commands that were done
@@ -27,7 +29,10 @@ type boardModel struct {
 type modelTicket struct {
 	job    uint64
 	number int
+	check  string
+	table  string
 	void   bool
+	came   time.Time
 	items  [2]bool
 	acked  bool
 	offAt  time.Time // zero: it is here
@@ -71,20 +76,43 @@ func (k *boardModel) recall() []modelOrder {
 	return list[:min(len(list), modelKeep)]
 }
 
-func (k *boardModel) put(job uint64, number int, void bool) {
-	t := &modelTicket{job: job, number: number, void: void}
-	for _, g := range k.groups {
-		if slices.ContainsFunc(g, func(o *modelTicket) bool { return o.job == job }) {
-			return
-		}
+func (k *boardModel) put(t *modelTicket) {
+	if slices.ContainsFunc(k.all, func(o *modelTicket) bool { return o.job == t.job }) {
+		return
 	}
-	defer k.forget()
-	for i, g := range slices.Backward(k.groups) {
-		if g[0].number == number && slices.ContainsFunc(g, func(o *modelTicket) bool {
-			return o.off == 0 || time.Since(o.offAt) < modelFor
-		}) {
-			k.groups[i] = append(g, t)
-			return
+	t.came = time.Now()
+	k.all = append(k.all, t)
+	k.place(t)
+	k.forget()
+}
+
+// restart reads also what was forgotten: a check may go on that had left.
+func (k *boardModel) restart() {
+	k.groups = nil
+	for _, t := range k.all {
+		k.place(t)
+	}
+	k.forget()
+}
+
+// place puts a ticket into its order.
+func (k *boardModel) place(t *modelTicket) {
+	any := slices.ContainsFunc[[]*modelTicket]
+	for _, joins := range []func(g []*modelTicket) bool{
+		func(g []*modelTicket) bool {
+			return t.check != "" && any(g, func(o *modelTicket) bool { return o.check == t.check })
+		},
+		func(g []*modelTicket) bool {
+			return g[0].number == t.number && any(g, func(o *modelTicket) bool { return o.table == t.table }) &&
+				(t.check == "" || !any(g, func(o *modelTicket) bool { return o.check != "" })) &&
+				any(g, func(o *modelTicket) bool { return o.off == 0 || t.came.Sub(o.offAt) < modelFor })
+		},
+	} {
+		for i, g := range slices.Backward(k.groups) {
+			if joins(g) {
+				k.groups[i] = append(g, t)
+				return
+			}
 		}
 	}
 	k.groups = append(k.groups, []*modelTicket{t})
@@ -288,20 +316,26 @@ func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 			}
 			t.Repeat(map[string]func(*rapid.T){
 				"put": func(t *rapid.T) {
-					job := rapid.Uint64Range(1, 24).Draw(t, "job")
-					number := int(job % 3)
-					d := numbered(number, job)
+					job := rapid.Uint64Range(1, 36).Draw(t, "job")
+					came := &modelTicket{job: job, number: int(job % 3), void: job%4 == 0}
+					came.check = rapid.SampledFrom([]string{"", "", "one", "two"}).Draw(t, "check")
+					came.table = rapid.SampledFrom([]string{"4", "7"}).Draw(t, "table")
+					d := numbered(came.number, job)
 					d.Ticket.Request = fmt.Sprint("request-", job)
-					void := job%4 == 0
-					if void {
+					d.Ticket.Check, d.Ticket.Table = came.check, came.table
+					if came.void {
 						d.Ticket.Void, d.Ticket.Lines = true, d.Ticket.Lines[1:]
 						d.Ticket.Lines[0].Void = true
 					}
+					known := slices.ContainsFunc(k.all, func(o *modelTicket) bool { return o.job == job })
+					if b.get(job) == nil && known {
+						return // no queue gives a ticket again that left so long ago
+					}
 					put(t, b, d)
-					k.put(job, number, void)
+					k.put(came)
 				},
 				"press": func(t *rapid.T) {
-					job := rapid.Uint64Range(1, 24).Draw(t, "job")
+					job := rapid.Uint64Range(1, 36).Draw(t, "job")
 					do := rapid.SampledFrom([]Verb{Bump, Bump, Undo, Recall, ItemDone, ItemUndone, AckVoid}).
 						Draw(t, "do")
 					c := press(b, do, job, rapid.IntRange(0, 2).Draw(t, "item"))
@@ -322,7 +356,7 @@ func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 				"restart": func(*rapid.T) {
 					b = small()
 					b.sweep(context.Background()) // a pass may want what is old; here is none
-					k.forget()
+					k.restart()
 				},
 				"wait": func(t *rapid.T) {
 					time.Sleep(rapid.SampledFrom([]time.Duration{time.Second, 9 * time.Second, modelFor}).

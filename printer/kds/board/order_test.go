@@ -297,9 +297,11 @@ func TestWhatMayBeCancelledIsAskedInTheStyleOfAVoid(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	d := of18(1, "1 Fish")
 	d.Ticket.MayCancel, d.Ticket.Lines[0].MayCancel, d.Ticket.Promised = "flow: CANCELLED", "step: VOIDED", "19:30"
+	d.Ticket.Later = []string{"VOID at 21:55: job 13"} // of a reprint: it was cancelled since
 	put(t, b, d)
 	want := [][]Text{
-		{{Key: "may_cancel", Text: "flow: CANCELLED", Void: true}, {Key: "wanted", Text: "19:30"}},
+		{{Key: "may_cancel", Text: "flow: CANCELLED", Void: true}, {Text: "VOID at 21:55: job 13"},
+			{Key: "wanted", Text: "19:30"}},
 		{{Key: "may_cancel", Text: "step: VOIDED", Void: true}},
 	}
 	k := card(b, 1)
@@ -341,16 +343,6 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	}
 	do(t, b, press(b, AckVoid, 3, 0))
 	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
-}
-
-func TestAReprintSaysWhatWasCancelledLater(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	d := order(1, "Burger")
-	d.Ticket.Notes, d.Ticket.Later = []string{"nuts"}, []string{"VOID at 21:55: job 13"}
-	put(t, b, d)
-	if n := card(b, 1).Notes; len(n) != 2 || n[0].Text != "VOID at 21:55: job 13" {
-		t.Errorf("its notes are %v", n)
-	}
 }
 
 func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {

@@ -38,6 +38,8 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 	}
 	other := in(barJob(51, ticket.Pending), ticket.Confirmed)
 	other.Ticket.Lines = []ticket.Line{beer("half a"), {Quantity: "1", Name: "Gin"}}
+	checked := barJob(50, ticket.Confirmed) // the ticket at hot names no check, so that both may belong to it
+	checked.Ticket.Check = "one"
 	cut := barJob(50, ticket.Held)
 	cut.Cut = true
 	nameless := barJob(50, ticket.Confirmed)
@@ -91,6 +93,10 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 			"bar=out", "2 Beer, VOID 1 Beer"},
 		"what came later": {[]Sibling{void(func(t *ticket.Ticket) { t.Received = t.Received.Add(-time.Second) },
 			beer("1"))}, "bar=out", "2 Beer, VOID 1 Beer"},
+		"its check": {[]Sibling{checked, void(func(t *ticket.Ticket) { t.Check = "one" }, beer("2"))},
+			"ready bar=gone", ""},
+		"another check": {[]Sibling{checked, void(func(t *ticket.Ticket) { t.Check = "two" }, beer("2"))},
+			"bar=out", "2 Beer, VOID 2 Beer"},
 		"of two, what nobody waits for": {[]Sibling{barJob(49, ticket.Confirmed), barJob(50, ticket.Cancelled),
 			void(nil, beer("2"))}, "bar=out", "2 Beer"},
 	} {
@@ -111,25 +117,6 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAVoidOfAnotherCheckTakesNothingFromAPart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		beer, void := barJob(50, ticket.Confirmed), barJob(51, ticket.Confirmed)
-		void.Ticket.Request, void.Ticket.Void = "void", true
-		void.Ticket.Lines = []ticket.Line{{Quantity: "2", Name: "Beer", Void: true}}
-		beer.Ticket.Check, void.Ticket.Check = "one", "two"
-		p := newPassHarness(t, beer, void)
-		p.doneAtHot(t) // which names no check, so that both may belong to it
-		p.set(beer, void)
-		p.wantParts(t, "#18 hot=done bar=out")
-		if got := strings.Join(p.find(18, Open).Parts[1].Lines, ", "); got != "2 Beer, VOID 2 Beer" {
-			t.Error(got)
-		}
-		void.Ticket.Check = "one"
-		p.set(beer, void)
-		p.wantParts(t, "#18 ready hot=done bar=gone")
-	})
 }
 
 func TestAPartOnAScreenIsWhatItsVoidsLeave(t *testing.T) {

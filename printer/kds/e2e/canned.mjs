@@ -158,8 +158,9 @@ export class Canned {
     const words = Object.fromEntries(Object.entries(table).map(([key, row]) => [key, row[column]]));
     const values = {
       ...Object.fromEntries(Object.entries(words).map(([key, text]) => ["Words." + key, text])),
-      Words: script(words), Web: "/web/x/", "Setup.Title": this.setup.title, Tag: '"tag"', Setup: script(this.setup),
-      Beat: script(this.beat()), State: script(this.snapshot()),
+      Words: script(words), Web: "/web/x/", "Page.Setup.Title": this.setup.title,
+      "Page.Tag": '"tag"', "Page.Setup": script(this.setup),
+      "Page.Beat": script(this.beat()), "Page.State": script(this.snapshot()),
     };
     return readFileSync(join(web, "page.html"), "utf8").replace(/\{\{\.([\w.]+)\}\}/g, (_, name) => values[name]);
   }
