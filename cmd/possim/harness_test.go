@@ -52,18 +52,19 @@ func webhook(t *testing.T, status int) (url string, came func() []string) {
 	}
 }
 
-// A session is one run of possim printer.
+// A session is one run of a command that listens.
 type session struct {
-	t       *testing.T
-	address string // host:port
+	t     *testing.T
+	first string // line of its output
 
 	mu      sync.Mutex // guards what follows
 	changed chan struct{}
 	shown   strings.Builder
+	end     func() // ends it, and waits for the rest of its output
 }
 
-// simulate runs possim printer with args until the test ends.
-func simulate(t *testing.T, args ...string) *session {
+// start runs a command until the test ends. It must exit with 0, and without an error.
+func start(t *testing.T, args ...string) *session {
 	t.Helper()
 
 	outR, out := io.Pipe()
@@ -71,7 +72,7 @@ func simulate(t *testing.T, args ...string) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, append([]string{"printer"}, args...), out, &errs)
+		ended <- run(ctx, args, out, &errs)
 		_ = out.Close()
 	}()
 
@@ -79,8 +80,7 @@ func simulate(t *testing.T, args ...string) *session {
 	if !lines.Scan() {
 		t.Fatalf("no output: %s", &errs)
 	}
-	address, _, _ := strings.Cut(lines.Text(), " ")
-	s := &session{t: t, address: strings.TrimPrefix(address, "tcp://"), changed: make(chan struct{})}
+	s := &session{t: t, first: lines.Text(), changed: make(chan struct{})}
 
 	read := make(chan struct{})
 	go func() {
@@ -93,13 +93,14 @@ func simulate(t *testing.T, args ...string) *session {
 			s.mu.Unlock()
 		}
 	}()
-	t.Cleanup(func() {
+	s.end = sync.OnceFunc(func() {
 		cancel()
 		if code := <-ended; code != exitOK || errs.Len() > 0 {
 			t.Errorf("exit code %d, output %q", code, &errs)
 		}
 		<-read
 	})
+	t.Cleanup(s.end)
 	return s
 }
 
@@ -124,10 +125,12 @@ func (s *session) shows(want string) {
 	}
 }
 
+// dial connects to possim printer.
 func (s *session) dial() net.Conn {
 	s.t.Helper()
 
-	c, err := net.Dial("tcp", s.address)
+	address, _, _ := strings.Cut(strings.TrimPrefix(s.first, "tcp://"), " ")
+	c, err := net.Dial("tcp", address)
 	if err != nil {
 		s.t.Fatal(err)
 	}

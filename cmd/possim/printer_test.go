@@ -12,7 +12,7 @@ import (
 
 func TestATicketIsShownAndWrittenAsAPicture(t *testing.T) {
 	dir := t.TempDir()
-	s := simulate(t, "--listen", "127.0.0.1:0", "--profile", "epson-tm-t88", "--png", dir)
+	s := start(t, "printer", "--listen", "127.0.0.1:0", "--profile", "epson-tm-t88", "--png", dir)
 	c := s.dial()
 	ask(t, c, "\x1b@2 Burger\n\x07\x1dV\x42\x00\x1dr\x01", "\x00")
 	s.shows("│2 Burger ")
@@ -33,7 +33,7 @@ func TestATicketIsShownAndWrittenAsAPicture(t *testing.T) {
 }
 
 func TestAConditionAtTheStartIsAnsweredToQueries(t *testing.T) {
-	s := simulate(t, "--listen", "127.0.0.1:0", "--condition", "cover_open")
+	s := start(t, "printer", "--listen", "127.0.0.1:0", "--condition", "cover_open")
 	ask(t, s.dial(), "\x10\x04\x02", "\x16")
 }
 

@@ -43,7 +43,7 @@ func TestReceiptioReportsTheConditionOfThePrinter(t *testing.T) {
 		{"epson-tm-t88", "unrecoverable", rioError},
 	} {
 		host := ownHost()
-		simulate(t, "--listen", host+":9100", "--profile", tt.profile, "--condition", tt.condition)
+		start(t, "printer", "--listen", host+":9100", "--profile", tt.profile, "--condition", tt.condition)
 		if got := receiptio("-d", host, "-q"); got != tt.want {
 			t.Errorf("%s, %s: receiptio exits with %d, want %d", tt.profile, tt.condition, got, tt.want)
 		}
@@ -61,7 +61,7 @@ func TestReceiptioPrintsAndReportsThatThePaperEnded(t *testing.T) {
 
 	for _, profile := range []string{"epson-tm-t88", "epson-tm-u220b", "generic-80mm"} {
 		host := ownHost()
-		s := simulate(t, "--listen", host+":9100", "--profile", profile, "--lines-per-second", "100")
+		s := start(t, "printer", "--listen", host+":9100", "--profile", profile, "--lines-per-second", "100")
 		if got := receiptio("-d", host, "-c", "42", file); got != rioSuccess {
 			t.Errorf("%s: receiptio exits with %d, want success", profile, got)
 		}

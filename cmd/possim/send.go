@@ -9,25 +9,19 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"ticketrail/receiver/contract"
 	"ticketrail/receiver/sim"
 )
-
-// errNotAccepted says that at least one job was aborted or failed.
-var errNotAccepted = errors.New("not all jobs were accepted")
 
 // sendFlags are the flags of possim send.
 type sendFlags struct {
 	venues             []string
 	device, file       string
 	count, concurrency int
-	rate, duplicates   float64
+	rate               float64
 	seed               uint64
-	retries            int
 }
 
 // sendCommand is possim send. The rules are in package sim; here are only flags, their checks and
@@ -51,7 +45,7 @@ script, voids, refires, servers by name or only by employee id (possim serve kno
 if it has the same seed and venue). With --seed the ids of the requests are the same in every run;
 an endpoint that has seen them takes them for duplicates. With --file it sends only the file.`,
 		Example: `  possim send http://127.0.0.1:8443/webhooks/print
-  possim send --rate 5 --count 500 --concurrency 8 --duplicates 0.1 http://127.0.0.1:8443/webhooks/print
+  possim send --rate 5 --count 500 --concurrency 8 http://127.0.0.1:8443/webhooks/print
   possim send --file body.json http://127.0.0.1:8443/webhooks/print`,
 		Args: oneURL,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -68,12 +62,8 @@ an endpoint that has seen them takes them for duplicates. With --file it sends o
 	fl.IntVar(&f.count, "count", 10, "how many orders; 0: until Ctrl-C")
 	fl.Float64Var(&f.rate, "rate", 0, "orders a second; 0: as fast as they are answered")
 	fl.IntVar(&f.concurrency, "concurrency", 1, "how many orders may wait for an answer at once")
-	fl.Float64Var(&f.duplicates, "duplicates", 0,
-		"share of accepted orders that are sent again with the same id, 0 to 1")
 	fl.StringVar(&f.file, "file", "", "send this file as the body, once, even if it is not JSON")
 	fl.Uint64Var(&f.seed, "seed", 1, "determines the orders")
-	// The contract says "up to 3", and that retryCount drives them, but not how.
-	fl.IntVar(&f.retries, "retries", contract.WebhookRetries, "how often an order is sent again at most, 0 to 3")
 	return command
 }
 
@@ -102,8 +92,6 @@ func (f *sendFlags) check() error {
 		{"count", float64(f.count), 0, 1e9},
 		{"rate", f.rate, 0, 1e6}, // orders a second
 		{"concurrency", float64(f.concurrency), 1, 10_000},
-		{"duplicates", f.duplicates, 0, 1},
-		{"retries", float64(f.retries), 0, contract.WebhookRetries},
 	} {
 		// Written this way, because NaN fails every comparison.
 		if !(r.given >= r.low && r.given <= r.high) {
@@ -141,25 +129,15 @@ func (f *sendFlags) run(ctx context.Context, to string, seeded bool, out io.Writ
 	transport := sim.Transport(f.concurrency)
 	defer transport.CloseIdleConnections()
 
-	sender := sim.Sender{URL: to, Transport: transport, Retries: &f.retries,
-		Logger: slog.New(slog.NewTextHandler(out, nil))}
-	sum := sender.Run(ctx, sim.Load{
-		Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency, Duplicates: f.duplicates,
-	})
-	return finish(sum, f.count, out)
-}
+	sender := sim.Sender{URL: to, Transport: transport, Logger: slog.New(slog.NewTextHandler(out, nil))}
+	sum := sender.Run(ctx, sim.Load{Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency})
+	fmt.Fprintln(out, sum)
 
-// finish prints the summary of count orders; 0: until Ctrl-C. It fails if an order was not accepted
-// or not sent.
-func finish(sum *sim.Summary, count int, out io.Writer) error {
-	fmt.Fprintln(out, strings.TrimSpace(sum.String()))
-	if !sum.Accepted() {
-		return errNotAccepted
-	}
-
-	// A script that sends 500 orders must not take 300 for success.
-	if count > 0 && sum.Jobs-sum.Duplicates < count {
-		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs-sum.Duplicates, count)
+	switch {
+	case !sum.Accepted():
+		return errors.New("not all jobs were accepted")
+	case sum.Jobs < f.count: // a script that sends 500 orders must not take 300 for success
+		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs, f.count)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -23,10 +22,10 @@ const sampleVenue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 
 // serviceFlags are the flags of possim serve.
 type serviceFlags struct {
-	listen, prefix, id, secret, zone string
-	venues, faults                   []string
-	employees                        int
-	seed                             uint64
+	listen, id, secret string
+	venues, faults     []string
+	employees          int
+	seed               uint64
 }
 
 // serveCommand is possim serve. Seed, venue and number of employees have the same defaults as with
@@ -53,12 +52,10 @@ Faults are CALL:KIND[:TIMES]. A call is token, me, employees, payrollperiods or 
 
 	fl := command.Flags()
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8090", "address to listen on; port 0 chooses a free port")
-	fl.StringVar(&f.prefix, "prefix", "/api", "the beginning of every path; may be empty")
 	fl.StringVar(&f.id, "client-id", "possim", "the integrator's client id")
 	// No real secret: it is in the help, and the service listens on this machine.
 	fl.StringVar(&f.secret, "client-secret", "possim-secret", "the integrator's client secret")
 	fl.StringArrayVar(&f.venues, "venue", nil, "UUID of a venue; may be repeated (default "+sampleVenue+")")
-	fl.StringVar(&f.zone, "timezone", sim.DefaultZone, "time zone of the venues")
 	fl.IntVar(&f.employees, "employees", 25, "employees of each venue")
 	fl.Uint64Var(&f.seed, "seed", 1, "determines the employees")
 	fl.StringArrayVar(&f.faults, "fault", nil, "a fault, for example employees:500; may be repeated")
@@ -82,16 +79,14 @@ func venuesOf(flags []string) ([]string, error) {
 	return ids, nil
 }
 
-// plainPath is a path in which nothing must be escaped, so that paths can be compared byte for byte.
-var plainPath = regexp.MustCompile(`^[A-Za-z0-9_~/-]*$`)
+// servePrefix is the beginning of every path.
+const servePrefix = "/api"
 
 // options converts the flags to the options of the service. Mistakes are usage errors, found before
 // anything listens.
 func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
-	o := sim.Options{Prefix: f.prefix, ClientID: f.id, ClientSecret: f.secret, Seed: f.seed, Logger: log}
+	o := sim.Options{Prefix: servePrefix, ClientID: f.id, ClientSecret: f.secret, Seed: f.seed, Logger: log}
 	switch {
-	case !plainPath.MatchString(f.prefix):
-		return o, usageError{fmt.Errorf("--prefix %q: use a plain path, for example /api", f.prefix)}
 	case f.employees < 0:
 		return o, usageError{fmt.Errorf("--employees: %d is out of range; use 0 or more", f.employees)}
 	case f.id == "" || f.secret == "":
@@ -103,7 +98,7 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 		return o, err
 	}
 	for _, id := range ids {
-		o.Venues = append(o.Venues, sim.Restaurant{ID: id, Employees: f.employees, Zone: f.zone})
+		o.Venues = append(o.Venues, sim.Restaurant{ID: id, Employees: f.employees})
 	}
 
 	for _, text := range f.faults {
@@ -117,7 +112,6 @@ func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
 }
 
 // run runs the service until ctx ends.
-
 func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 	log := slog.New(slog.NewTextHandler(out, nil))
 	options, err := f.options(log)
@@ -130,9 +124,8 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("--listen %s: %w", f.listen, err)
 	}
 
-	prefix := strings.TrimSuffix("/"+strings.Trim(f.prefix, "/"), "/")
 	// The first line is for scripts, as with possim printer.
-	fmt.Fprintf(out, "http://%s%s\n", listener.Addr(), prefix)
+	fmt.Fprintf(out, "http://%s%s\n", listener.Addr(), servePrefix)
 	log.Info("ready", "client_id", f.id, "venues", len(options.Venues), "employees", f.employees, "seed", f.seed)
 
 	server := &http.Server{

@@ -3,13 +3,9 @@ package sim
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -183,46 +179,6 @@ func (c *checker) try(rows []row) {
 	}
 }
 
-// A reply is the answer to one request, or the error instead of one.
-type reply struct {
-	status int
-	body   []byte
-	err    error
-}
-
-func (r reply) String() string {
-	switch {
-	case r.err != nil:
-		return r.err.Error()
-	case r.accepted():
-		if dup, seen := r.duplicate(); seen {
-			return fmt.Sprintf("%d, duplicate: %t", r.status, dup)
-		}
-	}
-	return strconv.Itoa(r.status)
-}
-
-// accepted says whether the service would consider the order delivered. Only the status counts: the
-// contract says nothing about the body.
-func (r reply) accepted() bool {
-	return r.err == nil && (r.status == http.StatusOK || r.status == http.StatusAccepted)
-}
-
-// duplicate returns the answer's field "duplicate". The contract does not require it, so an
-// endpoint without it (seen is false) is not wrong.
-func (r reply) duplicate() (dup, seen bool) { return duplicateField(r.body) }
-
-// duplicateField reads "duplicate" from an answer. Anything that is not JSON, or has another type there,
-// counts as an answer without the field.
-func duplicateField(answer []byte) (dup, seen bool) {
-	var said map[string]json.RawMessage
-	if json.Unmarshal(answer, &said) != nil {
-		return false, false
-	}
-	repeated, there := said[contract.FieldAnswerDuplicate]
-	return dup, there && json.Unmarshal(repeated, &dup) == nil
-}
-
 // newOrder is an order with an id and a number that were never sent. A repeated run against the same
 // endpoint must not meet its own ids.
 func (c *checker) newOrder(items ...map[string]any) Order {
@@ -251,31 +207,25 @@ func (c *checker) attempt(o Order, n int) webhookPost {
 	return webhookPost{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(n)}
 }
 
-// send makes the request and waits for the answer as long as the service does.
-func (t *tester) send(p webhookPost) (r reply) {
-	ctx, cancel := context.WithTimeoutCause(t.ctx, contract.WebhookTimeout, errTimeOut)
-	defer cancel()
-
-	began := time.Now()
-	r.status, r.body, r.err = p.exchange(ctx, t.o.Transport, t.o.URL)
-
+// send makes the request, and remembers it and its answer.
+func (t *tester) send(p webhookPost) Attempt {
+	a := p.send(t.ctx, t.o.Transport, t.o.URL)
 	if p.method == "" {
 		request, _ := decode(p.body)
-		t.expect(request, r.status)
+		t.expect(request, a.Status)
 	}
-
-	t.record(r, time.Since(began), p.method == "")
-	return r
+	t.record(a, p.method == "")
+	return a
 }
 
 // record keeps the data for the rows about all requests. Requests that are not a POST are left out of the
 // statuses: the contract lists none for them.
-func (t *tester) record(r reply, took time.Duration, posted bool) {
+func (t *tester) record(a Attempt, posted bool) {
 	checker := t.checker
 	checker.mu.Lock()
 	defer checker.mu.Unlock()
 
-	if errors.Is(r.err, errTimeOut) {
+	if a.isLate() {
 		checker.late++
 		checker.lateIn = cmp.Or(checker.lateIn, t.row)
 		if checker.late >= tooLate {
@@ -283,13 +233,14 @@ func (t *tester) record(r reply, took time.Duration, posted bool) {
 		}
 	}
 
-	if r.err == nil {
-		checker.replies++
+	checker.slowest = max(checker.slowest, a.Took)
+	if a.Err != nil {
+		return
 	}
 
-	checker.slowest = max(checker.slowest, took)
-	if posted && r.err == nil && !known(r.status) && !slices.Contains(checker.unknownStatuses, r.status) {
-		checker.unknownStatuses = append(checker.unknownStatuses, r.status)
+	checker.replies++
+	if posted && !known(a.Status) && !slices.Contains(checker.unknownStatuses, a.Status) {
+		checker.unknownStatuses = append(checker.unknownStatuses, a.Status)
 	}
 }
 
@@ -314,14 +265,14 @@ func (t *tester) sendAndHangUp(p webhookPost) {
 }
 
 // load sends many orders by the service's rules, and remembers each for the comparison with the paper.
-func (t *tester) load(retries int, l Load) *Summary {
+func (t *tester) load(once bool, l Load) *Summary {
 	l.Done = func(o Order, j Job) {
 		t.expect(o.request, j.Status)
 		for _, a := range j.Attempts {
-			t.record(reply{status: a.Status, err: a.Err}, a.Took, true)
+			t.record(a, true)
 		}
 	}
 
-	sender := Sender{URL: t.o.URL, Transport: t.o.Transport, Retries: &retries}
+	sender := Sender{URL: t.o.URL, Transport: t.o.Transport, Once: once}
 	return sender.Run(t.ctx, l)
 }

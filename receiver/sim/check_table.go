@@ -45,7 +45,7 @@ func table(o CheckOptions) []row {
 		// A 2xx would say that an order was stored where there was none.
 		{"6.1", "GET instead of POST", "not 2xx", false, func(t *tester) (string, Verdict) {
 			reply := t.send(webhookPost{method: http.MethodGet, venue: o.Venues[:1], device: []string{o.Device}})
-			return reply.String(), verdict(reply.err == nil && reply.status/100 != 2)
+			return reply.String(), verdict(reply.Err == nil && reply.Status/100 != 2)
 		}},
 
 		refused("6.2", venue+" of an unknown venue", unknown, 403),
@@ -208,7 +208,7 @@ func denied(section, name string, build func(*tester) webhookPost, statuses ...i
 	want := strings.ReplaceAll(strings.Trim(fmt.Sprint(statuses), "[]"), " ", " or ")
 	return row{section, name, want, false, func(t *tester) (string, Verdict) {
 		reply := t.send(build(t))
-		return reply.String(), verdict(reply.err == nil && slices.Contains(statuses, reply.status))
+		return reply.String(), verdict(slices.Contains(statuses, reply.Status))
 	}}
 }
 

@@ -99,19 +99,6 @@ func openCursor(venueID, cursor string) (n int, ok bool) {
 	return n, err == nil && err2 == nil && ours
 }
 
-// Employees returns the current staff of a venue, in the order of the list.
-func (s *Service) Employees(venueID string) (all []Employee) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	for venue, number := s.venues[venueID], 0; number < venue.Employees; number++ {
-		if number >= venue.gone {
-			all = append(all, Staff(s.o.Seed, venueID, number))
-		}
-	}
-	return all
-}
-
 // AddEmployees adds n employees to a venue, at the end of the list.
 func (s *Service) AddEmployees(venueID string, n int) {
 	s.mu.Lock()

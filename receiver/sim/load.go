@@ -16,52 +16,31 @@ type Load struct {
 	Rate float64
 	// Concurrency is how many orders may wait for their answers at once. Default: 1.
 	Concurrency int
-	// Duplicates is the share of accepted orders, 0 to 1, that are sent a second time with the
-	// same id, as the service does when the answer was lost.
-	Duplicates float64
 	// Done is called with each outcome, by one goroutine at a time. May be nil.
 	Done func(Order, Job)
 }
 
 // Run sends the orders of a load. When ctx ends, it stops and returns the summary of the orders sent.
-//
-// A duplicate is sent by the sender that sent the original, after its answer: at the same time
-// would be another test.
 func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 	began := time.Now()
 	var mu sync.Mutex // guards sum
-	sum := &Summary{}
+	sum := &Summary{States: map[JobState]int{}}
 
-	send := func(o Order, duplicate bool) bool {
-		journey := s.Send(ctx, o)
-		mu.Lock()
-		defer mu.Unlock()
-
-		if e.Done != nil {
-			e.Done(o, journey)
-		}
-		if ctx.Err() != nil && !journey.Accepted() {
-			return false // interrupted by us: says nothing about the endpoint
-		}
-
-		sum.Add(journey)
-		sum.countDuplicate(journey, duplicate)
-		return journey.Accepted() && ctx.Err() == nil
-	}
-
-	type work struct {
-		o     Order
-		twice bool
-	}
-
-	queue := make(chan work)
+	queue := make(chan Order)
 	var wg sync.WaitGroup
 	for range max(1, e.Concurrency) {
 		wg.Go(func() {
-			for w := range queue {
-				if send(w.o, false) && w.twice {
-					send(w.o.Again(), true)
+			for o := range queue {
+				job := s.Send(ctx, o)
+
+				mu.Lock()
+				if e.Done != nil {
+					e.Done(o, job)
 				}
+				if job.Accepted() || ctx.Err() == nil { // interrupted by us, it says nothing about the endpoint
+					sum.add(job)
+				}
+				mu.Unlock()
 			}
 		})
 	}
@@ -76,9 +55,8 @@ func (s *Sender) Run(ctx context.Context, e Load) *Summary {
 			break
 		}
 
-		twice := int(float64(sent+1)*e.Duplicates) > int(float64(sent)*e.Duplicates)
 		select {
-		case queue <- work{e.Next(), twice}:
+		case queue <- e.Next():
 		case <-ctx.Done():
 		}
 	}

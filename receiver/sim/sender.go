@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -32,23 +34,46 @@ const (
 
 // A Job is the outcome of sending one order.
 type Job struct {
+	Attempt  // the last one
 	State    JobState
-	Status   int    // of the last attempt; 0: there was no answer
 	Problem  string // why the order was not accepted; empty if it was
 	Attempts []Attempt
-	Answer   []byte // the body of the last answer, at most 64 KiB
 }
 
-// Accepted says whether the integrator accepted the order.
-func (j Job) Accepted() bool { return j.State == Sent || j.State == Consumed }
-
-// An Attempt is one POST. One that was answered late counts as not answered: the service has
-// stopped listening.
+// An Attempt is one request and its answer, or the error instead of one. An answer that came late counts as none: the
+// service has stopped listening.
 type Attempt struct {
-	Status  int // 0: no complete answer came
-	Took    time.Duration
-	TimeOut bool // no complete answer within 5 s
-	Err     error
+	Status int    // 0: no complete answer came
+	Answer []byte // the body, at most 64 KiB
+	Took   time.Duration
+	Err    error
+}
+
+// Accepted says whether the service would consider the order delivered. Only the status counts: the
+// contract says nothing about the body.
+func (a Attempt) Accepted() bool { return a.Status == http.StatusOK || a.Status == http.StatusAccepted }
+
+// duplicate returns the answer's field "duplicate". The contract does not require it, so an endpoint without it (seen
+// is false) is not wrong. An answer that is not JSON, or has another type there, is one without it.
+func (a Attempt) duplicate() (dup, seen bool) {
+	var said map[string]json.RawMessage
+	if json.Unmarshal(a.Answer, &said) != nil {
+		return false, false
+	}
+	repeated, there := said[contract.FieldAnswerDuplicate]
+	return dup, there && json.Unmarshal(repeated, &dup) == nil
+}
+
+func (a Attempt) isLate() bool { return errors.Is(a.Err, errTimeOut) }
+
+func (a Attempt) String() string {
+	if a.Err != nil {
+		return a.Err.Error()
+	}
+	if dup, seen := a.duplicate(); seen && a.Accepted() {
+		return fmt.Sprintf("%d, duplicate: %t", a.Status, dup)
+	}
+	return strconv.Itoa(a.Status)
 }
 
 // errTimeOut is the error of an attempt that took as long as the service waits.
@@ -61,8 +86,8 @@ type Sender struct {
 	// Transport sends the requests; see [Transport]. Default: http.DefaultTransport. Redirects are
 	// never followed: the contract knows no such answer.
 	Transport http.RoundTripper
-	// Retries is how often an order is sent again at most. Default (nil): 3, the contract's most.
-	Retries *int
+	// Once says that no order is sent again. Default: up to 3 times, the contract's most.
+	Once bool
 	// Logger gets one line for each job. Default: none.
 	Logger *slog.Logger
 }
@@ -85,15 +110,11 @@ func (s *Sender) Send(ctx context.Context, o Order) Job {
 
 	log := cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	pause := firstPause
-	retries := contract.WebhookRetries
-	if s.Retries != nil {
-		retries = *s.Retries
-	}
-
 	for retry := 0; ; retry++ {
-		attempt, answer := s.post(ctx, o, retry)
-		j.Attempts, j.Status, j.Answer = append(j.Attempts, attempt), attempt.Status, answer
-		if !j.judge(attempt) || ctx.Err() != nil || retry == retries {
+		p := webhookPost{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(retry)}
+		j.Attempt = p.send(ctx, cmp.Or(s.Transport, http.DefaultTransport), s.URL)
+		j.Attempts = append(j.Attempts, j.Attempt)
+		if !j.judge() || ctx.Err() != nil || s.Once || retry == contract.WebhookRetries {
 			break
 		}
 
@@ -111,10 +132,10 @@ func (s *Sender) Send(ctx context.Context, o Order) Job {
 // judge applies the contract's table of answers. It says whether the service retries. A status that
 // the contract does not list is not retried; the real service's reaction is unknown, and guessing
 // the worse one finds more mistakes.
-func (j *Job) judge(a Attempt) (retry bool) {
-	j.State, j.Problem = Aborted, fmt.Sprintf("%d: not a status of the contract", a.Status)
+func (j *Job) judge() (retry bool) {
+	j.State, j.Problem = Aborted, fmt.Sprintf("%d: not a status of the contract", j.Status)
 
-	switch a.Status {
+	switch j.Status {
 	case 200:
 		j.State, j.Problem = Sent, ""
 	case 202:
@@ -122,27 +143,13 @@ func (j *Job) judge(a Attempt) (retry bool) {
 	case 400:
 		j.Problem = "400: configuration error"
 	case 401, 403:
-		j.Problem = fmt.Sprintf("%d: alert to the venue admin", a.Status)
+		j.Problem = fmt.Sprintf("%d: alert to the venue admin", j.Status)
 	case 500, 502, 503, 504:
-		j.State, j.Problem = Failed, fmt.Sprintf("%d: server error", a.Status)
+		j.State, j.Problem = Failed, fmt.Sprintf("%d: server error", j.Status)
 	case 0:
-		j.State, j.Problem = Failed, a.Err.Error()
+		j.State, j.Problem = Failed, j.Err.Error()
 	}
 	return j.State == Failed
-}
-
-// post is one attempt. The 5 s run from dialling to the last byte of the answer.
-func (s *Sender) post(ctx context.Context, o Order, n int) (a Attempt, answer []byte) {
-	began := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, contract.WebhookTimeout, errTimeOut)
-	defer cancel()
-
-	p := webhookPost{venue: []string{o.Venue}, device: []string{o.Device}, body: o.Body(n)}
-	a.Status, answer, a.Err = p.exchange(ctx, cmp.Or(s.Transport, http.DefaultTransport), s.URL)
-	a.Took = time.Since(began)
-	a.TimeOut = errors.Is(a.Err, errTimeOut)
-
-	return a, answer
 }
 
 // A webhookPost is a request to a webhook, correct or not. Send uses it correctly; Check also to
@@ -156,8 +163,20 @@ type webhookPost struct {
 	body          []byte
 }
 
-// exchange sends the request and reads the answer. Header names are written exactly as in the
-// contract, which net/http would otherwise change to canonical case.
+// send sends the request and waits for the answer as long as the service does: the 5 s run from dialling to the last
+// byte of it.
+func (p webhookPost) send(ctx context.Context, through http.RoundTripper, to string) (a Attempt) {
+	ctx, cancel := context.WithTimeoutCause(ctx, contract.WebhookTimeout, errTimeOut)
+	defer cancel()
+
+	began := time.Now()
+	a.Status, a.Answer, a.Err = p.exchange(ctx, through, to)
+	a.Took = time.Since(began)
+	return a
+}
+
+// exchange is send without a time limit. Header names are written exactly as in the contract, which net/http would
+// otherwise change to canonical case.
 func (p webhookPost) exchange(ctx context.Context, through http.RoundTripper, to string) (
 	status int, answer []byte, err error) {
 	var body io.Reader = bytes.NewReader(p.body)
@@ -233,10 +252,9 @@ func Transport(concurrency int) *http.Transport {
 
 // report writes the job's line in the service's log.
 func (j Job) report(log *slog.Logger, o Order) {
-	last := j.Attempts[len(j.Attempts)-1]
 	args := []any{
 		"state", j.State, "id", o.ID, "kind", o.Kind, "venue", o.Venue, "device", o.Device,
-		"status", j.Status, "attempts", len(j.Attempts), "took", last.Took.Round(10 * time.Microsecond),
+		"status", j.Status, "attempts", len(j.Attempts), "took", j.Took.Round(10 * time.Microsecond),
 	}
 
 	level := slog.LevelInfo

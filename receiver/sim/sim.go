@@ -48,8 +48,6 @@ type Options struct {
 	ClientID, ClientSecret string
 	// Venues are those that the integrator may get a token for.
 	Venues []Restaurant
-	// TokenTTL is the lifetime of a token, in whole seconds. Default: 15 minutes.
-	TokenTTL time.Duration
 	// Seed determines the employees and all ids. Tokens are random: a test must not be able to guess one.
 	Seed uint64
 	// Faults are active from the start; see [Service.Fault].
@@ -80,16 +78,14 @@ const DefaultZone = "Australia/Melbourne"
 
 // A Service answers the API. It is safe for concurrent use.
 type Service struct {
-	o      Options
-	log    *slog.Logger
-	venues map[string]*venue // by canonical id; the map never changes
+	o         Options
+	log       *slog.Logger
+	endpoints map[string]endpoint
+	venues    map[string]*venue // by canonical id; the map never changes
 
 	mu     sync.Mutex       // guards the fields below, and who works at each venue
 	tokens map[string]grant // by token
-	// Tests assert on them: a client that asks too often is wrong even if all its answers are
-	// right.
-	requests map[Call]int // received so far, those hit by a fault included
-	faults   []*Fault
+	faults []*Fault
 }
 
 // A venue is a restaurant. Its employees are those with a number from gone to Employees; Service.mu guards both.
@@ -106,11 +102,10 @@ func New(o Options) *Service {
 
 	o.CursorAt = cmp.Or(o.CursorAt, contract.FieldNextCursor)
 	o.MaxLimit = cmp.Or(o.MaxLimit, 100)
-	o.TokenTTL = cmp.Or(o.TokenTTL, contract.TokenLifetime)
 
 	service := &Service{
 		o: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "sim"),
-		venues: map[string]*venue{}, tokens: map[string]grant{}, requests: map[Call]int{},
+		endpoints: endpoints(o.Prefix, o.LaborPrefix), venues: map[string]*venue{}, tokens: map[string]grant{},
 	}
 
 	for _, v := range o.Venues {
@@ -129,13 +124,6 @@ func New(o Options) *Service {
 	return service
 }
 
-// Requests returns how many requests for a call were received, whatever the answer was.
-func (s *Service) Requests(c Call) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.requests[c]
-}
-
 // Handler serves the API below [Options.Prefix].
 func (s *Service) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
@@ -146,35 +134,25 @@ type endpoint struct {
 	answer func(*exchange)
 }
 
-// endpoint finds the call of a path. The match is exact, so that a client which loses or doubles
-// the prefix is noticed.
-func (s *Service) endpoint(path string) (endpoint, bool) {
-
-	below, ok := strings.CutPrefix(path, s.o.Prefix)
-	if !ok {
-		return endpoint{}, false
+// endpoints are the calls by their paths. The match is exact, so that a client which loses or doubles the prefix is
+// noticed.
+func endpoints(prefix, labor string) map[string]endpoint {
+	const get = http.MethodGet
+	return map[string]endpoint{
+		prefix + contract.PathToken:                  {CallToken, http.MethodPost, (*exchange).token},
+		prefix + contract.PathMe:                     {CallMe, get, (*exchange).me},
+		prefix + labor + contract.PathEmployees:      {CallEmployees, get, (*exchange).employees},
+		prefix + labor + contract.PathPayrollPeriods: {CallPayrollPeriods, get, (*exchange).payrollPeriods},
 	}
-
-	switch below {
-	case contract.PathToken:
-		return endpoint{CallToken, http.MethodPost, (*exchange).token}, true
-	case contract.PathMe:
-		return endpoint{CallMe, http.MethodGet, (*exchange).me}, true
-	case s.o.LaborPrefix + contract.PathEmployees:
-		return endpoint{CallEmployees, http.MethodGet, (*exchange).employees}, true
-	case s.o.LaborPrefix + contract.PathPayrollPeriods:
-		return endpoint{CallPayrollPeriods, http.MethodGet, (*exchange).payrollPeriods}, true
-	}
-	return endpoint{}, false
 }
 
-// serve answers one request: count it, let faults act, answer, let faults change the answer, send it.
+// serve answers one request: let faults act, answer, let faults change the answer, send it.
 //
 // A fault is chosen before the request is checked: a service that is down answers 500 to a wrong
 // request too.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{s: s, r: r, began: time.Now(), header: http.Header{}}
-	endpoint, ok := s.endpoint(r.URL.Path)
+	endpoint, ok := s.endpoints[r.URL.Path]
 	if !ok {
 		x.refuse(http.StatusNotFound, "not_found", "there is no such endpoint; paths begin with "+s.o.Prefix+"/")
 		x.write(w)
@@ -182,7 +160,6 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 
 	s.mu.Lock()
-	s.requests[endpoint.call]++
 	x.faults = s.faultsOf(endpoint.call)
 	s.mu.Unlock()
 

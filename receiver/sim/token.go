@@ -96,13 +96,13 @@ func (x *exchange) issue(scopes []string) {
 	x.s.mu.Lock()
 	// Expired tokens go here, so that a simulator which runs for weeks does not grow.
 	maps.DeleteFunc(x.s.tokens, func(_ string, old grant) bool { return old.expired() })
-	x.s.tokens[token] = grant{x.venue, scopes, time.Now().Add(x.s.o.TokenTTL)}
+	x.s.tokens[token] = grant{x.venue, scopes, time.Now().Add(contract.TokenLifetime)}
 	x.s.mu.Unlock()
 
 	x.answer(http.StatusOK, map[string]any{
 		contract.FieldAccessToken: token,
 		contract.FieldTokenType:   contract.TokenTypeBearer,
-		contract.FieldExpiresIn:   int(x.s.o.TokenTTL / time.Second),
+		contract.FieldExpiresIn:   int(contract.TokenLifetime / time.Second),
 		contract.FieldScope:       strings.Join(scopes, " "),
 	})
 }
