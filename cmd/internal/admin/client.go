@@ -19,8 +19,8 @@ import (
 )
 
 // A Client asks a running daemon. It is safe for concurrent use. Its errors are [*Error] for a
-// refusal, [*NotRunning] if no daemon answers, [*PermissionDenied] if this user may not open the
-// socket. The last two, and every other reason why no daemon was asked, are an [ErrUnreachable].
+// refusal, [*NotRunning] if no daemon answers. That, and every other reason why no daemon was asked, is an
+// [ErrUnreachable].
 // Requests are independent of each other; nothing is cached.
 type Client struct {
 	socket string
@@ -64,17 +64,6 @@ func (e *NotRunning) Error() string {
 
 func (e *NotRunning) Is(target error) bool { return target == ErrUnreachable }
 
-// PermissionDenied is the error of a request to a socket that this user may not open. The daemon
-// may be running well: it says nothing about the kitchen.
-type PermissionDenied struct{ Socket string }
-
-func (e *PermissionDenied) Error() string {
-	return fmt.Sprintf("permission denied at %s: use sudo, or, on a box with the package, add yourself with "+
-		"usermod -aG ticketrail-admin and log in again", e.Socket)
-}
-
-func (e *PermissionDenied) Is(target error) bool { return target == ErrUnreachable }
-
 // dialError names the three causes that the operator meets: not started, wrong user, else the
 // system's own error.
 func dialError(socket string, err error) error {
@@ -83,8 +72,9 @@ func dialError(socket string, err error) error {
 		return nil
 	case refused(err):
 		return &NotRunning{Socket: socket}
-	case errors.Is(err, fs.ErrPermission):
-		return &PermissionDenied{Socket: socket}
+	case errors.Is(err, fs.ErrPermission): // the daemon may be running well
+		return unreachable{fmt.Errorf("permission denied at %s: use sudo, or, on a box with the package, add yourself "+
+			"with usermod -aG ticketrail-admin and log in again", socket)}
 	}
 
 	// The system's own word for it, such as "connection timed out", without "dial unix".

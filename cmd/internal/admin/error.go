@@ -77,21 +77,10 @@ func refusal(err error) *Error {
 	return &Error{Code: Internal, Message: err.Error()}
 }
 
-// status is the HTTP status for tools that look at nothing else, such as curl. The client decides
-// by the code.
-func (c Code) status() int {
-	switch c {
-	case BadRequest, Mismatch:
-		return http.StatusBadRequest
-	case NotFound, Unsupported:
-		return http.StatusNotFound
-	case Conflict:
-		return http.StatusConflict
-	case Storage, Busy, Stopping:
-		return http.StatusServiceUnavailable
-	case Timeout:
-		return http.StatusGatewayTimeout
-	default:
-		return http.StatusInternalServerError
-	}
+// statuses are for tools that look at nothing else, such as curl. The client decides by the code.
+var statuses = map[Code]int{
+	BadRequest: http.StatusBadRequest, Mismatch: http.StatusBadRequest,
+	NotFound: http.StatusNotFound, Unsupported: http.StatusNotFound, Conflict: http.StatusConflict,
+	Storage: http.StatusServiceUnavailable, Busy: http.StatusServiceUnavailable,
+	Stopping: http.StatusServiceUnavailable, Timeout: http.StatusGatewayTimeout,
 }

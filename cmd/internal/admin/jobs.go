@@ -2,7 +2,6 @@ package admin
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -41,34 +40,23 @@ func checkFilter(f Filter, query string) error {
 	return nil
 }
 
-// jobs sends a list page by page, so that its length takes no memory. It takes a turn for each page that it
-// reads, and gives it back while it writes: a client that reads slowly keeps no one out. It may take as long as
-// the client reads. A list that breaks off ends the connection, so that the client does not take the part for
-// the whole.
+// jobs sends a list page by page, so that its length takes no memory. A list that breaks off ends the connection, so
+// that the client does not take the part for the whole.
 func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
-	ctx := r.Context()
 	var f Filter
 	err := decode(r, &f)
 	if err == nil {
 		err = checkFilter(f, r.URL.RawQuery)
 	}
-	if err == nil {
-		err = s.takeTurn(ctx)
-	}
 	if err != nil {
 		answer(w, nil, err)
 		return
 	}
-	ours, empty := true, true
-	defer func() {
-		if ours {
-			<-s.turns
-		}
-	}()
 
+	empty := true
 	var out bytes.Buffer
 	out.WriteByte('[')
-	err = s.o.Queue.EachPage(ctx, f, func(page []queue.Job) error {
+	err = s.o.Queue.EachPage(r.Context(), f, func(page []queue.Job) error {
 		for _, j := range page {
 			if !empty {
 				out.WriteByte(',')
@@ -79,16 +67,9 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 
-		<-s.turns
-		ours = false
 		w.Header().Set("Content-Type", "application/json")
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pageTimeout))
-		if _, err := out.WriteTo(w); err != nil { // after it, out is empty
-			return err
-		}
-
-		err := s.takeTurn(ctx)
-		ours = err == nil
+		_, err := out.WriteTo(w) // after it, out is empty
 		return err
 	})
 
@@ -107,16 +88,6 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, err)
 	default:
 		panic(http.ErrAbortHandler)
-	}
-}
-
-// takeTurn waits until few others read lists. After an error the caller has no turn.
-func (s *Server) takeTurn(ctx context.Context) error {
-	select {
-	case s.turns <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -6,16 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -213,10 +216,14 @@ func TestThePageShowsATicketAsOnPaper(t *testing.T) {
 func TestThePageIsNotToldAboutPathsOnTheBox(t *testing.T) {
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
 		o.Layout = func(string) (layout.Options, error) { return layout.Options{}, errors.New("open /var/lib/secret") }
+		o.Settings = fakeSettings{}
 	})
-	if code, body := d.onPage("GET", "/jobs/1/paper", ""); code != http.StatusInternalServerError ||
-		strings.Contains(body, "/var/lib") || !strings.Contains(body, "not done") {
-		t.Errorf("%d %s", code, body)
+	for _, route := range []string{"GET /jobs/1/paper", "POST /settings/untell", "GET /settings"} {
+		method, path, _ := strings.Cut(route, " ")
+		if code, body := d.onPage(method, path, `{"version":"1","name":"x"}`); code != http.StatusInternalServerError ||
+			strings.Contains(body, "/var/lib") || !strings.Contains(body, "not done") {
+			t.Errorf("%s: %d %s", route, code, body)
+		}
 	}
 }
 
@@ -306,6 +313,15 @@ func (d *testDaemon) pageTicket(t *testing.T, id uint64) PageTicket {
 type fakeSettings struct {
 	Settings
 	slow bool
+}
+
+func (fakeSettings) Read() (setup.Settings, error) {
+	return setup.Settings{}, &fs.PathError{Op: "open", Path: "/var/lib/secret", Err: syscall.EIO}
+}
+
+func (f fakeSettings) Change(string, setup.Edit) ([]string, error) {
+	_, err := f.Read()
+	return nil, fmt.Errorf("rename: %w", err)
 }
 
 func (f fakeSettings) Discover(ctx context.Context) (any, error) {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,15 +57,15 @@ type Options struct {
 
 const (
 	maxBody     = 1 << 20 // bytes of a request: about 90,000 job ids
-	maxRequests = 16      // at the same time, without lists of jobs: answers take memory that the queue may need
-	maxTurns    = 2       // lists of jobs that read a page at the same time
+	maxRequests = 16      // at the same time: answers take memory that the queue may need
 	// requestTimeout is below the client's time-out of a minute, so that the operator gets the
 	// daemon's reason and not only "no answer".
 	requestTimeout = 20 * time.Second
 	// probeTimeout is for the question for a printer's abilities: it may take 25 s until one counts as silent, and a
 	// fence some 10 s more.
 	probeTimeout = 50 * time.Second
-	pageTimeout  = 20 * time.Second // for a client to read a part of a list
+	pageTimeout  = 20 * time.Second // for a client to read a part of a list of jobs
+	listTimeout  = 10 * time.Minute // for all of that list
 )
 
 // A Server answers the requests of the control API. It is safe for concurrent use. The version of a request
@@ -74,7 +75,6 @@ const (
 type Server struct {
 	o     Options
 	slots chan struct{} // one element for each request in progress
-	turns chan struct{} // one element for each list of jobs that reads a page
 	mux   *http.ServeMux
 	page  *http.ServeMux // see [Server.ServePage]
 }
@@ -88,8 +88,7 @@ const (
 // New returns a Server. The paths begin with /v1 and stay, whatever [API] says: the version is a
 // header, so that any client gets a readable refusal.
 func New(o Options) *Server {
-	server := &Server{o: o, slots: make(chan struct{}, maxRequests), turns: make(chan struct{}, maxTurns),
-		mux: http.NewServeMux()}
+	server := &Server{o: o, slots: make(chan struct{}, maxRequests), mux: http.NewServeMux()}
 	for pattern, h := range map[string]handler{
 		"GET /v1/jobs/{id}":               server.job,
 		"POST /v1/jobs/{id}/reprint":      withBody(server.reprint),
@@ -159,12 +158,8 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	// Answered here, because the mux would answer with text that is not JSON.
 	_, pattern := mux.Handler(r)
-	switch pattern {
-	case "":
+	if pattern == "" {
 		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
-		return
-	case listRoute:
-		mux.ServeHTTP(w, r)
 		return
 	}
 
@@ -179,8 +174,11 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	// A change that is waiting for the disk then may still be committed; the refusal says where to
 	// look.
 	limit := requestTimeout
-	if pattern == probeRoute {
+	switch pattern {
+	case probeRoute:
 		limit = probeTimeout
+	case listRoute:
+		limit = listTimeout
 	}
 
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
@@ -212,7 +210,7 @@ func answer(w http.ResponseWriter, v any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
 		e := refusal(err)
-		w.WriteHeader(e.Code.status())
+		w.WriteHeader(cmp.Or(statuses[e.Code], http.StatusInternalServerError))
 		v = struct {
 			Error *Error `json:"error"`
 		}{e}

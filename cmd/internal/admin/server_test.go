@@ -211,8 +211,8 @@ func TestTheClientRefusesOtherServersAndVersions(t *testing.T) {
 	}
 	// The test may run as root, which may open every socket, so the kernel's error is made here.
 	denied := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)}
-	if e, ok := errors.AsType[*PermissionDenied](dialError("/s", denied)); !ok || !errors.Is(e, ErrUnreachable) {
-		t.Errorf("a socket of another group gives %v", e)
+	if err := dialError("/s", denied); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "use sudo") {
+		t.Errorf("a socket of another group gives %v", err)
 	}
 	_, err = NewClient(socketPath(t)).Stations(t.Context())
 	if e, ok := errors.AsType[*NotRunning](err); !ok || !strings.Contains(e.Error(), "systemctl start") {
@@ -289,14 +289,8 @@ func TestBodiesCrossTheSocketByteForByte(t *testing.T) {
 	}
 }
 
-func TestAListThatIsReadSlowlyKeepsOutNobody(t *testing.T) {
+func TestALongListIsWhole(t *testing.T) {
 	d := manyJobs(t)
-	for range maxRequests + maxTurns {
-		d.beginList(t)
-	}
-	if _, err := d.Stations(t.Context()); err != nil {
-		t.Error(err)
-	}
 	jobs, err := d.Jobs(t.Context(), Filter{})
 	if err != nil || len(jobs) != many+3 {
 		t.Errorf("%d jobs, %v", len(jobs), err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"syscall"
 
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
@@ -116,12 +117,13 @@ func (s *Server) change(r *http.Request, seen string, edit setup.Edit, args ...a
 }
 
 // settingsRefusal gives an error of the settings its code. Its text is for the person: the words of the check
-// of the configuration, which name no secret.
+// of the configuration, which name no secret. An error of the disk stays as it is, and is not for the page.
 func settingsRefusal(err error) error {
 	if errors.Is(err, setup.ErrChanged) {
 		return refuse(Conflict, "%v", setup.ErrChanged)
 	}
-	if _, ok := errors.AsType[*Error](err); ok {
+	_, coded := errors.AsType[*Error](err)
+	if _, ofDisk := errors.AsType[syscall.Errno](err); coded || ofDisk {
 		return err
 	}
 	return refuse(BadRequest, "%v", err)

@@ -146,40 +146,37 @@ func (d *Draft) Write() error {
 }
 
 // replace puts data on the disk at path, whole or not at all, with the rights of the file like. Only root can keep
-// another owner: the file then belongs to the daemon, and keeps the group by which both read it.
-func replace(path string, data []byte, like string) (err error) {
+// another owner: the file then belongs to the daemon, and keeps the group by which both read it. A crash can leave the
+// file NAME.new, which the next change replaces.
+func replace(path string, data []byte, like string) error {
 	info, err := os.Stat(like)
 	if err != nil {
 		return err
 	}
 
-	file, err := os.CreateTemp(filepath.Dir(path), ".ticketrail-*")
+	next := path + ".new"
+	_ = os.Remove(next) // an error comes from making it
+	file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
-		}
-	}()
 
 	owner := info.Sys().(*syscall.Stat_t)
 	if file.Chown(int(owner.Uid), int(owner.Gid)) != nil {
 		_ = file.Chown(-1, int(owner.Gid)) // not a member: only the daemon and root read it
 	}
 	_, err = file.Write(data)
-	if err = errors.Join(err, file.Chmod(info.Mode().Perm()), file.Sync(), file.Close()); err != nil {
-		return err
+	err = errors.Join(err, file.Chmod(info.Mode().Perm()), file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(next, path)
 	}
-	if err = os.Rename(file.Name(), path); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, os.Remove(next))
 	}
 
-	folder, openErr := os.Open(filepath.Dir(path))
-	if openErr != nil {
-		return nil // it is in place; only a power cut could bring the old one back
+	// It is in place, whatever this says: only a power cut could bring the old one back.
+	if folder, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = errors.Join(folder.Sync(), folder.Close())
 	}
-	defer folder.Close()
-	return folder.Sync()
+	return nil
 }
