@@ -34,9 +34,8 @@ type Box struct {
 // configuration, the service, the ports, the disk, the clock, the printers, the point-of-sale API. Nothing is printed
 // or changed. The findings are in no order.
 func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) {
-	out = append(out, b.secretReaders()...)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // the service waits for a configuration
-		out = append(out, b.serviceFindings(ctx)...)
+		out = append(out, serviceFindings(ctx)...)
 	}
 
 	conf, warnings, err := check(path)
@@ -63,9 +62,9 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) 
 }
 
 // serviceFindings are how systemd sees the service. Without systemd there are none.
-func (b Box) serviceFindings(ctx context.Context) (out []finding.Finding) {
+func serviceFindings(ctx context.Context) (out []finding.Finding) {
 	service := unitSettings(ctx, "ticketrail.service", "ActiveState", "SubState", "Result", "NRestarts",
-		"UnitFileState", "FragmentPath")
+		"UnitFileState")
 	if service == nil {
 		return nil
 	}
@@ -85,40 +84,6 @@ func (b Box) serviceFindings(ctx context.Context) (out []finding.Finding) {
 	if service["UnitFileState"] != "enabled" {
 		out = append(out, finding.New("service/not_enabled", finding.Warn,
 			"it does not start at boot: it is "+service["UnitFileState"], "", "systemctl enable ticketrail"))
-	}
-
-	const packaged = "/usr/lib/systemd/system/ticketrail.service"
-	_, err := os.Stat(filepath.Join(b.Root, packaged))
-	if err == nil && strings.HasPrefix(service["FragmentPath"], "/etc/") {
-		out = append(out, finding.New("service/unit_hidden", finding.Warn,
-			"its unit hides the one of the package, which upgrades change", service["FragmentPath"],
-			"move your changes to systemctl edit ticketrail, and remove that file"))
-	}
-
-	return out
-}
-
-// secretReaders are the people in the group of the daemon, which reads the secrets. The control socket has a group of
-// its own.
-func (b Box) secretReaders() (out []finding.Finding) {
-	groups, err := os.ReadFile(filepath.Join(b.Root, "etc/group"))
-	if err != nil {
-		return nil // no box without it runs the service
-	}
-
-	for line := range strings.Lines(string(groups)) {
-		fields := strings.Split(strings.TrimSpace(line), ":")
-		if len(fields) != 4 || fields[0] != "ticketrail" {
-			continue
-		}
-
-		for who := range strings.SplitSeq(fields[3], ",") {
-			if who != "" && who != "ticketrail" {
-				out = append(out, finding.New("secrets/readable/"+layout.Clean(who), finding.Warn,
-					layout.Clean(who)+" is in the group ticketrail and can read all secrets", "",
-					"gpasswd -d USER ticketrail; for the commands: gpasswd -a USER ticketrail-admin"))
-			}
-		}
 	}
 
 	return out

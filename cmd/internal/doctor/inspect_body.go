@@ -3,24 +3,11 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"strings"
 
 	"ticketrail/printer/layout"
 	"ticketrail/receiver/plan"
 )
-
-// A bodyMarker writes a print request with the use of each value beside it.
-type bodyMarker struct {
-	body   *json.Decoder
-	leaves map[string][]plan.Leaf // by path
-	lines  []markedLine
-}
-
-type markedLine struct {
-	text string // of the body, indented
-	mark string
-}
 
 // widestText is where the marks begin at most: behind a longer line they follow it.
 const widestText = 60
@@ -28,34 +15,50 @@ const widestText = 60
 // markUnread is red on a terminal.
 const markUnread = "NOT READ"
 
-// markBody returns the body, which contract.Open has read, one value on a line.
+// markBody returns the body, which contract.Open has read, one value on a line with its use.
 func markBody(body []byte, leaves []plan.Leaf, colour bool) string {
-	marker := bodyMarker{body: json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff")))),
-		leaves: map[string][]plan.Leaf{}}
-	marker.body.UseNumber()
-	for _, l := range leaves {
-		marker.leaves[l.Path] = append(marker.leaves[l.Path], l)
-	}
-	if err := marker.value("", "", ""); err != nil && err != io.EOF {
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, bytes.TrimPrefix(body, []byte("\ufeff")), "", "  "); err != nil {
 		return layout.Clean(string(body)) + "\n" // one that contract.Open has cut
 	}
 
-	column := 0
-	for _, l := range marker.lines {
-		if width := layout.Width(l.text); l.mark != "" && width <= widestText {
+	byPath := map[string][]plan.Leaf{} // of one path in the order of the body
+	for _, l := range leaves {
+		byPath[l.Path] = append(byPath[l.Path], l)
+	}
+	lines, marks, column := strings.Split(indented.String(), "\n"), []string{}, 0
+	above := []string{""} // the paths of the objects and lists around a line
+	for i, line := range lines {
+		key, value := keyAndValue(line)
+		path := strings.Trim(above[len(above)-1]+"."+key, ".")
+		mark := ""
+		switch value {
+		case "{", "[":
+			above = append(above, path)
+		case "}", "]":
+			above = above[:len(above)-1]
+		case "{}", "[]":
+		default:
+			if all := byPath[path]; len(all) > 0 { // else it is in a record that cannot be read
+				mark, byPath[path] = markOf(all[0]), all[1:]
+			}
+		}
+
+		text := strings.TrimLeft(line, " ")
+		lines[i], marks = line[:len(line)-len(text)]+layout.OneLine(text), append(marks, mark)
+		if width := layout.Width(lines[i]); mark != "" && width <= widestText {
 			column = max(column, width)
 		}
 	}
 
 	var out strings.Builder
-	for _, l := range marker.lines {
-		out.WriteString(l.text)
-		if l.mark != "" {
-			mark := l.mark
+	for i, line := range lines {
+		out.WriteString(line)
+		if mark := marks[i]; mark != "" {
 			if colour && mark == markUnread {
 				mark = "\x1b[1;31m" + mark + "\x1b[0m"
 			}
-			out.WriteString(strings.Repeat(" ", max(0, column-layout.Width(l.text))) + "  " + mark)
+			out.WriteString(strings.Repeat(" ", max(0, column-layout.Width(line))) + "  " + mark)
 		}
 		out.WriteByte('\n')
 	}
@@ -63,61 +66,17 @@ func markBody(body []byte, leaves []plan.Leaf, colour bool) string {
 	return out.String()
 }
 
-// value adds the lines of the next value. label is its key with a colon, path the keys from the root.
-func (m *bodyMarker) value(indent, label, path string) error {
-	token, err := m.body.Token()
-	if err != nil {
-		return err
+// keyAndValue divides a line of indented JSON: `"name": "Pie",` has the key name and the value "Pie". An element of a
+// list has no key.
+func keyAndValue(line string) (key, value string) {
+	value = strings.TrimSuffix(strings.TrimSpace(line), ",")
+	text := json.NewDecoder(strings.NewReader(value))
+	token, _ := text.Token()
+	name, isText := token.(string)
+	if rest, isKey := strings.CutPrefix(value[text.InputOffset():], ": "); isText && isKey {
+		return name, rest
 	}
-
-	open, nested := token.(json.Delim)
-	if !nested {
-		m.lines = append(m.lines, markedLine{indent + label + scalar(token), m.mark(path)})
-		return nil
-	}
-
-	m.lines = append(m.lines, markedLine{text: indent + label + open.String()})
-	empty := !m.body.More()
-	for m.body.More() {
-		label, below := "", path
-		if open == '{' {
-			key, err := m.body.Token()
-			if err != nil {
-				return err
-			}
-			label = scalar(key) + ": "
-			below = strings.TrimPrefix(path+"."+key.(string), ".")
-		}
-		if err := m.value(indent+"  ", label, below); err != nil {
-			return err
-		}
-
-		if m.body.More() {
-			m.lines[len(m.lines)-1].text += ","
-		}
-	}
-
-	end, err := m.body.Token()
-	switch {
-	case err != nil:
-		return err
-	case empty:
-		m.lines[len(m.lines)-1].text += end.(json.Delim).String()
-	default:
-		m.lines = append(m.lines, markedLine{text: indent + end.(json.Delim).String()})
-	}
-
-	return nil
-}
-
-// mark is the use of the next scalar with a path. The leaves are in the order of the body.
-func (m *bodyMarker) mark(path string) string {
-	all := m.leaves[path]
-	if len(all) == 0 {
-		return "" // it is in a record that cannot be read
-	}
-	m.leaves[path] = all[1:]
-	return markOf(all[0])
+	return "", value
 }
 
 func markOf(l plan.Leaf) string {
@@ -128,13 +87,4 @@ func markOf(l plan.Leaf) string {
 		return markUnread
 	}
 	return strings.TrimSuffix(string(l.Use)+": "+layout.OneLine(l.As), ": ")
-}
-
-// scalar is a scalar as JSON, without control characters.
-func scalar(v any) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v) // a token of JSON
-	return layout.OneLine(strings.TrimSpace(b.String()))
 }
