@@ -2,12 +2,13 @@ package admin
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/httpserver"
@@ -38,7 +39,7 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 	t.Helper()
 	d := &testDaemon{path: socketPath(t), queue: testQueue(t), served: make(chan error, 1)}
 	o := Options{
-		Queue: d.queue, Kick: func(station string) { d.kicked = append(d.kicked, station) }, Rejects: testRejects(),
+		Queue: d.queue, Kick: func(station string) { d.kicked = append(d.kicked, station) }, Rejects: testRejects(t, d.queue),
 		PrintLate: func(_ context.Context, one Reject, lenient bool) (ticket.Receipt, error) {
 			if !lenient {
 				return ticket.Receipt{}, &receiver.Hindrance{Message: "it still cannot be read"}
@@ -136,31 +137,20 @@ func (d *testDaemon) acceptAtBar(t *testing.T, tickets ...ticket.Ticket) {
 	}
 }
 
-func testRejects() *listedRejects {
-	return &listedRejects{{ID: 2, Reject: receiver.Reject{Code: "schema_mismatch", Message: "records: missing"}}}
-}
-
-type listedRejects []Reject
-
-func (l *listedRejects) List() []Reject { return *l }
-
-func (l *listedRejects) Get(id uint64) (Reject, error) {
-	for _, one := range *l {
-		if one.ID == id {
-			one.Body = []byte("{\x00")
-			return one, nil
-		}
+// testRejects has one refused request.
+func testRejects(t *testing.T, q *queue.Queue) *receiver.Rejects {
+	t.Helper()
+	r, err := receiver.OpenRejects(q.KV("rejects"), q.KV("bodies"), slog.New(slog.DiscardHandler),
+		prometheus.NewRegistry())
+	if err == nil {
+		t.Cleanup(func() { _ = r.Close(context.Background()) })
+		err = r.Store(t.Context(), receiver.Reject{Time: time.Now(), Code: "schema_mismatch", Message: "records: missing",
+			Body: []byte("{\x00")})
 	}
-	return Reject{}, fmt.Errorf("refused request %d: %w", id, receiver.ErrNoReject)
-}
-
-func (l *listedRejects) MarkPrinted(_ context.Context, id uint64, at time.Time) error {
-	for i := range *l {
-		if (*l)[i].ID == id {
-			(*l)[i].Printed = at
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
-	return nil
+	return r
 }
 
 type testDisplays struct {

@@ -128,7 +128,7 @@ func TestThePageReachesNothingElseOfTheControlAPI(t *testing.T) {
 	d := startDaemon(t)
 	for _, route := range []string{
 		"POST /v1/screens/pair", "POST /screens/pair", "POST /v1/jobs/3/cancel", "POST /stations/bar/hold",
-		"POST /stations/bar/test", "GET /jobs/3", "GET /rejects/2", "GET /state/../v1/jobs", "DELETE /jobs/3/cancel",
+		"POST /stations/bar/test", "GET /jobs/3", "GET /rejects/1", "GET /state/../v1/jobs", "DELETE /jobs/3/cancel",
 	} {
 		method, path, _ := strings.Cut(route, " ")
 		if code, text := d.onPage(method, path, `{"version":"x","manager":true}`); code != http.StatusNotFound {
@@ -166,7 +166,10 @@ func TestThePageListsTheTicketsThatPrintNextAndCountsTheOthers(t *testing.T) {
 func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 	const hostile = "a\x1b[31m\u202eb\x00\u2028c\u0085"
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
-		o.Rejects = &listedRejects{{ID: 1, Reject: receiver.Reject{Message: hostile, Device: hostile, Code: hostile}}}
+		err := o.Rejects.Store(t.Context(), receiver.Reject{Message: hostile, Device: hostile, Code: hostile})
+		if err != nil {
+			t.Fatal(err)
+		}
 		o.Stations = func() []finding.Station { return []finding.Station{{Name: "bar", Error: hostile}} }
 	})
 	d.acceptAtBar(t, ticket.Ticket{Number: hostile, Table: hostile, Request: hostile, VenueName: hostile,
@@ -257,16 +260,16 @@ func TestAManagerPrintsARefusedRequestOnceAndTheLogSaysWho(t *testing.T) {
 		said string
 	}{
 		{`{}`, http.StatusBadRequest, "lacks the version"},
-		{`{"version":"refused"}`, http.StatusConflict, "refused request 2: it still cannot be read"},
+		{`{"version":"refused"}`, http.StatusConflict, "refused request 1: it still cannot be read"},
 		{`{"version":"refused","lenient":true}`, http.StatusOK, `{"jobs":2,"known":false}`},
 		{`{"version":"refused","lenient":true}`, http.StatusConflict, "printed meanwhile"},
 	} {
-		code, said := d.onPage("POST", "/rejects/2/print", c.body)
+		code, said := d.onPage("POST", "/rejects/1/print", c.body)
 		if code != c.code || !strings.Contains(said, c.said) {
 			t.Errorf("%s: %d %s", c.body, code, said)
 		}
 	}
-	const line = `action="print refused request" actor="pairing y4n7k" reject=2`
+	const line = `action="print refused request" actor="pairing y4n7k" reject=1`
 	if said := log.String(); !strings.Contains(said, line) || strings.Count(said, "action=") != 1 {
 		t.Errorf("the log is %s", said)
 	}

@@ -18,15 +18,8 @@ import (
 	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver"
 )
-
-// Rejects lists the last refused print requests, newest first. [receiver.Rejects] implements it.
-// The caller must not change its results.
-type Rejects interface {
-	List() []Reject                // without bodies
-	Get(id uint64) (Reject, error) // with its body; the error wraps [receiver.ErrNoReject]
-	MarkPrinted(ctx context.Context, id uint64, at time.Time) error
-}
 
 // Options are the parts of the daemon that a [Server] asks and changes. All fields are required, and all of them must
 // be safe for concurrent use. An error that is an [*Error] or one of the queue's reaches the client with
@@ -35,7 +28,7 @@ type Options struct {
 	Queue *queue.Queue
 	// Kick ends the backoff of a station, so that its next attempt starts now.
 	Kick    func(station string)
-	Rejects Rejects
+	Rejects *receiver.Rejects
 	// PrintLate prints a refused request, see [receiver.Receiver.PrintLate].
 	PrintLate func(ctx context.Context, one Reject, lenient bool) (ticket.Receipt, error)
 	Displays  Displays                 // the screens

@@ -279,7 +279,7 @@ func TestBodiesCrossTheSocketByteForByte(t *testing.T) {
 	if err != nil || string(x.Body) != `{"id": 1}`+"\xff" || x.Ticket.Request != "req-a" || x.Job.State != ticket.Sent {
 		t.Errorf("Job = %+v, %v", x, err)
 	}
-	r, err := d.Reject(t.Context(), 2)
+	r, err := d.Reject(t.Context(), 1)
 	if err != nil || string(r.Body) != "{\x00" {
 		t.Errorf("Reject = %+v, %v", r, err)
 	}

@@ -9,9 +9,10 @@ import (
 )
 
 func TestAnOrderIsNotReadyBeforeEveryPartOfItIs(t *testing.T) {
+	atPass := testPass("pass", "hot-line", "cold")
+	atPass.LeaveOut = []string{"grill"}
 	setup := func(k *testDaemon) {
-		withScreens(testScreen("hot-line"), testScreen("cold"), testScreen("wall"),
-			testPass("pass", "hot-line", "cold"))(k)
+		withScreens(testScreen("hot-line"), testScreen("cold"), testScreen("wall"), atPass)(k)
 		withThirdParty(&thirdParty{}, func(*config.KDS) {})(k)
 	}
 	runDaemonWith(t, setup, func(k *testDaemon) {
@@ -20,10 +21,10 @@ func TestAnOrderIsNotReadyBeforeEveryPartOfItIs(t *testing.T) {
 		defer wall.close()
 		defer pass.close()
 		k.Accept("A401", at("hot-line", "Fish"), at("cold", "Salad"), at("bar", "Wine"), at("wall", "Soup"),
-			at("fresh", "Roll"))
+			at("fresh", "Roll"), at("grill", "Steak")) // which the pass leaves out
 		k.Accept("A402", at("hot-line", "Fish"))
 		k.Advance(40 * time.Second) // no page of cold is open
-		k.WantPrinted("grill", "A401@COLD")
+		k.WantPrinted("grill", "A401 A401@COLD")
 		k.WantPrinted("bar", "A401")
 		cold := "cold sent at grill"
 		bar := "bar sent"
@@ -42,26 +43,5 @@ func TestAnOrderIsNotReadyBeforeEveryPartOfItIs(t *testing.T) {
 		}
 		pass.wantParts("A401", "hot-line bumped", cold+" (ticked)", bar+" (ticked)", "wall bumped",
 			fresh+" (ticked)", "ready")
-	}, "grill", "bar")
-}
-
-func TestAPassDoesNotWaitForAStationThatItLeavesOut(t *testing.T) {
-	pass := testPass("pass", "hot-line")
-	pass.LeaveOut = []string{"bar"}
-	runDaemonWith(t, withScreens(testScreen("hot-line"), pass), func(k *testDaemon) {
-		hot, pass := k.openPage("hot-line"), k.openPage("pass")
-		defer hot.close()
-		defer pass.close()
-		k.Accept("A401", at("hot-line", "Fish"), at("bar", "Coffee"), at("grill", "Steak"))
-		hot.want("A401")
-		hot.press(board.Bump, "A401")
-		k.Advance(time.Minute)
-		k.WantPrinted("bar", "A401")
-		grill := "grill sent"
-		pass.wantParts("A401", "hot-line bumped", grill, "not ready")
-		if got := pass.tick("A401", "grill"); got != board.Done {
-			t.Errorf("a tick ended %q", got)
-		}
-		pass.wantParts("A401", "hot-line bumped", grill+" (ticked)", "ready")
 	}, "grill", "bar")
 }
