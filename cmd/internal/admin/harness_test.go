@@ -39,7 +39,8 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 	t.Helper()
 	d := &testDaemon{path: socketPath(t), queue: testQueue(t), served: make(chan error, 1)}
 	o := Options{
-		Queue: d.queue, Kick: func(station string) { d.kicked = append(d.kicked, station) }, Rejects: testRejects(t, d.queue),
+		Queue: d.queue, Kick: func(station string) { d.kicked = append(d.kicked, station) },
+		Rejects: testRejects(t, d.queue),
 		PrintLate: func(_ context.Context, one Reject, lenient bool) (ticket.Receipt, error) {
 			if !lenient {
 				return ticket.Receipt{}, &receiver.Hindrance{Message: "it still cannot be read"}
@@ -144,8 +145,8 @@ func testRejects(t *testing.T, q *queue.Queue) *receiver.Rejects {
 		prometheus.NewRegistry())
 	if err == nil {
 		t.Cleanup(func() { _ = r.Close(context.Background()) })
-		err = r.Store(t.Context(), receiver.Reject{Time: time.Now(), Code: "schema_mismatch", Message: "records: missing",
-			Body: []byte("{\x00")})
+		err = r.Store(t.Context(), receiver.Reject{Time: time.Now(), Code: "schema_mismatch",
+			Message: "records: missing", Body: []byte("{\x00")})
 	}
 	if err != nil {
 		t.Fatal(err)
