@@ -12,13 +12,12 @@ import (
 )
 
 func TestAPrinterThatAnswersNoHelloGetsALimitedNumberOfNULs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hangs := false
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			if id := idReply(all); id != nil && !hangs {
-				_, _ = c.Write(id)
-			}
-		}))
+	hangs := false
+	withScript(t, answering(func(c net.Conn, all string) {
+		if id := idReply(all); id != nil && !hangs {
+			_, _ = c.Write(id)
+		}
+	}), func(r *harness) {
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		hangs = true
@@ -35,13 +34,12 @@ func TestAPrinterThatAnswersNoHelloGetsALimitedNumberOfNULs(t *testing.T) {
 
 func TestAnAnswerBefore20SecondsArePastIsWaitedFor(t *testing.T) {
 	for first, late := range map[bool]time.Duration{true: 6 * time.Second, false: 18 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			at := time.Time{}
-			r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-				if id := idReply(all); id != nil {
-					later(max(0, time.Until(at)), func() { _, _ = c.Write(id) })
-				}
-			}))
+		at := time.Time{}
+		withScript(t, answering(func(c net.Conn, all string) {
+			if id := idReply(all); id != nil {
+				later(max(0, time.Until(at)), func() { _, _ = c.Write(id) })
+			}
+		}), func(r *harness) {
 			if !first {
 				r.want("A1", "confirmed")
 				hangUp(r.d)
@@ -54,17 +52,16 @@ func TestAnAnswerBefore20SecondsArePastIsWaitedFor(t *testing.T) {
 
 func TestAHelloThatWasAskedTwiceLeavesNoCountBehind(t *testing.T) {
 	// A kept connection: the printer lost one question, for example to what another program sent at that moment.
-	synctest.Test(t, func(t *testing.T) {
-		lose, asked := 0, 0
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			for n := strings.Count(all, theGSr); asked < n; asked++ {
-				if lose > 0 {
-					lose--
-				} else {
-					_, _ = c.Write([]byte{0})
-				}
+	lose, asked := 0, 0
+	withScript(t, answering(func(c net.Conn, all string) {
+		for n := strings.Count(all, theGSr); asked < n; asked++ {
+			if lose > 0 {
+				lose--
+			} else {
+				_, _ = c.Write([]byte{0})
 			}
-		}))
+		}
+	}), func(r *harness) {
 		r.want("A1", "processed")
 		lose = 1
 		if o := r.want("A2", "processed"); o.took > 3*time.Second {
@@ -78,19 +75,18 @@ func TestAHelloThatWasAskedTwiceLeavesNoCountBehind(t *testing.T) {
 
 func TestTheTicketBeginsOnlyWhenNoMoreAnswersToGSrCome(t *testing.T) {
 	// The first answers are to questions of an earlier connection. As long as answers come, none is the ticket's.
-	synctest.Test(t, func(t *testing.T) {
-		old, count := 0, countGSr()
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			switch n := count(c, all); {
-			case n == 0 || old > 0 && behind(all): // no answer for the ticket
-			case old > 0:
-				for i := range n + old {
-					later(time.Duration(i)*400*time.Millisecond, func() { _, _ = c.Write([]byte{0}) })
-				}
-			default:
-				_, _ = c.Write(make([]byte, n))
+	old, count := 0, countGSr()
+	withScript(t, answering(func(c net.Conn, all string) {
+		switch n := count(c, all); {
+		case n == 0 || old > 0 && behind(all): // no answer for the ticket
+		case old > 0:
+			for i := range n + old {
+				later(time.Duration(i)*400*time.Millisecond, func() { _, _ = c.Write([]byte{0}) })
 			}
-		}))
+		default:
+			_, _ = c.Write(make([]byte, n))
+		}
+	}), func(r *harness) {
 		r.want("A1", "processed")
 		hangUp(r.d)
 		old = 4
@@ -100,23 +96,22 @@ func TestTheTicketBeginsOnlyWhenNoMoreAnswersToGSrCome(t *testing.T) {
 
 func TestOneAnswerToGSrOnANewConnectionIsNoHello(t *testing.T) {
 	// It is to the question of an earlier connection, with four seconds of lines to print between that and ours.
-	synctest.Test(t, func(t *testing.T) {
-		old, count := false, countGSr()
-		var printed time.Time
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			n := count(c, all)
-			switch {
-			case n == 0 || old && behind(all): // it hangs behind the ticket
-			case old:
-				if printed.IsZero() {
-					printed = time.Now().Add(4 * time.Second)
-					_, _ = c.Write([]byte{0})
-				}
-				later(time.Until(printed), func() { _, _ = c.Write(make([]byte, n)) })
-			default:
-				_, _ = c.Write(make([]byte, n))
+	old, count := false, countGSr()
+	var printed time.Time
+	withScript(t, answering(func(c net.Conn, all string) {
+		n := count(c, all)
+		switch {
+		case n == 0 || old && behind(all): // it hangs behind the ticket
+		case old:
+			if printed.IsZero() {
+				printed = time.Now().Add(4 * time.Second)
+				_, _ = c.Write([]byte{0})
 			}
-		}))
+			later(time.Until(printed), func() { _, _ = c.Write(make([]byte, n)) })
+		default:
+			_, _ = c.Write(make([]byte, n))
+		}
+	}), func(r *harness) {
 		r.want("A1", "processed")
 		hangUp(r.d)
 		old = true
@@ -151,17 +146,16 @@ func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
 
 func TestAHelloThatIsNotTakenInTimeIsAskedAgain(t *testing.T) {
 	// The printer takes nothing for three seconds: the rest of the question follows ahead of the next one.
-	synctest.Test(t, func(t *testing.T) {
-		var lost atomic.Int64
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			switch id := idReply(all); {
-			case lost.Load() > 0 && strings.HasSuffix(all, strings.Repeat("\x00", 64)):
-				lost.Add(-1)
-				time.Sleep(3 * time.Second)
-			case id != nil && lost.Load() == 0:
-				_, _ = c.Write(id)
-			}
-		}))
+	var lost atomic.Int64
+	withScript(t, answering(func(c net.Conn, all string) {
+		switch id := idReply(all); {
+		case lost.Load() > 0 && strings.HasSuffix(all, strings.Repeat("\x00", 64)):
+			lost.Add(-1)
+			time.Sleep(3 * time.Second)
+		case id != nil && lost.Load() == 0:
+			_, _ = c.Write(id)
+		}
+	}), func(r *harness) {
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		lost.Store(1)
@@ -170,14 +164,13 @@ func TestAHelloThatIsNotTakenInTimeIsAskedAgain(t *testing.T) {
 }
 
 func TestASlowAnswerIsNotTakenForTheOneToTheNextQuestion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newScriptedHarness(t, slowStatus(25*time.Second, func(c net.Conn, n byte) {
-			b := byte(0x12)
-			if n == 1 {
-				b = 0x16 // the drawer; for n = 2 it is the cover
-			}
-			later(4500*time.Millisecond, func() { _, _ = c.Write([]byte{b}) })
-		}))
+	withScript(t, slowStatus(25*time.Second, func(c net.Conn, n byte) {
+		b := byte(0x12)
+		if n == 1 {
+			b = 0x16 // the drawer; for n = 2 it is the cover
+		}
+		later(4500*time.Millisecond, func() { _, _ = c.Write([]byte{b}) })
+	}), func(r *harness) {
 		r.want("A1", "confirmed")
 		if r.log.count("cover") > 0 {
 			t.Error("the drawer was taken for the cover")
@@ -186,17 +179,16 @@ func TestASlowAnswerIsNotTakenForTheOneToTheNextQuestion(t *testing.T) {
 }
 
 func TestAfterALostAnswerThePrinterIsAskedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		r := newScriptedHarness(t, slowStatus(3*time.Minute, func(c net.Conn, n byte) {
-			b := byte(0x12)
-			if n == 2 {
-				b = 0x16 // the cover is open, until a person comes
-			}
-			if asked++; asked > 1 {
-				_, _ = c.Write([]byte{b})
-			}
-		}))
+	asked := 0
+	withScript(t, slowStatus(3*time.Minute, func(c net.Conn, n byte) {
+		b := byte(0x12)
+		if n == 2 {
+			b = 0x16 // the cover is open, until a person comes
+		}
+		if asked++; asked > 1 {
+			_, _ = c.Write([]byte{b})
+		}
+	}), func(r *harness) {
 		r.want("A1", "confirmed")
 	})
 }
@@ -204,23 +196,22 @@ func TestAfterALostAnswerThePrinterIsAskedAgain(t *testing.T) {
 func TestAnAnswerNoPaperIsWaitedOut(t *testing.T) {
 	// Some boards answer GS ( H so when they are out of paper. This one answers DLE EOT 1 only, which does not say it.
 	for statuses, want := range map[string]string{"\x01": "confirmed", "\x01\x02\x03\x04": "doubt"} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &scriptedPrinter{}
-			s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
-				id := idReply(all)
-				switch {
-				case id == nil:
-					if i := len(all) - 1; i >= 2 && all[i-2:i] == "\x10\x04" && strings.Contains(statuses, all[i:]) {
-						_, _ = c.Write([]byte{0x12})
-					}
-				case !behind(all):
-					_, _ = c.Write(id)
-				case !overdue(all):
-					_, _ = c.Write([]byte("73\x00"))
-					later(3*time.Minute, func() { _, _ = c.Write(id) })
+		s := &scriptedPrinter{}
+		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+			id := idReply(all)
+			switch {
+			case id == nil:
+				if i := len(all) - 1; i >= 2 && all[i-2:i] == "\x10\x04" && strings.Contains(statuses, all[i:]) {
+					_, _ = c.Write([]byte{0x12})
 				}
+			case !behind(all):
+				_, _ = c.Write(id)
+			case !overdue(all):
+				_, _ = c.Write([]byte("73\x00"))
+				later(3*time.Minute, func() { _, _ = c.Write(id) })
 			}
-			r := newScriptedHarness(t, s)
+		}
+		withScript(t, s, func(r *harness) {
 			if o := r.want("A1", want); o.took > 4*time.Minute {
 				t.Errorf("after %s", o.took)
 			}
@@ -250,9 +241,8 @@ func TestTheNewestReportOnACoverCounts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k := 0
-				r := newScriptedHarness(t, slowStatus(0, func(c net.Conn, n byte) { k++; status(c, n, k) }))
+			k := 0
+			withScript(t, slowStatus(0, func(c net.Conn, n byte) { k++; status(c, n, k) }), func(r *harness) {
 				if o := r.want("A1", "doubt"); o.took > 2*time.Minute {
 					t.Errorf("it was waited %s for a person", o.took)
 				}
@@ -287,14 +277,13 @@ func TestTheQuestionBehindATicketHasTwoSecondsOfItsOwn(t *testing.T) {
 }
 
 func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var only atomic.Bool
-		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if !only.Load() || last(all, "\x10\x04\x01") {
-				answerStatus(c, all)
-			}
-			answersIDs(c, all)
-		}})
+	var only atomic.Bool
+	withScript(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		if !only.Load() || last(all, "\x10\x04\x01") {
+			answerStatus(c, all)
+		}
+		answersIDs(c, all)
+	}}, func(r *harness) {
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		only.Store(true)
@@ -305,8 +294,7 @@ func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
 }
 
 func TestAPrinterThatFallsSilentBehindATicketIsBusy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newScriptedHarness(t, slowStatus(0, func(net.Conn, byte) {}))
+	withScript(t, slowStatus(0, func(net.Conn, byte) {}), func(r *harness) {
 		if o := r.want("A1", "doubt"); !strings.Contains(o.err.Error(), "it stopped answering") {
 			t.Error(o.err)
 		}

@@ -80,22 +80,21 @@ func TestAPrinterThatWaitsForAPersonKeepsTheConnection(t *testing.T) {
 
 func TestAConnectionOnWhichAnAnswerIsMissingIsNotReused(t *testing.T) {
 	// An answer to DLE EOT was lost while the ticket printed.
-	synctest.Test(t, func(t *testing.T) {
-		lost := false
-		s := &scriptedPrinter{}
-		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
-			id := idReply(all)
-			switch {
-			case behind(all) && id != nil && !lost:
-				later(2500*time.Millisecond, func() { _, _ = c.Write(id) })
-			case behind(all) && !lost && last(all, "\x10\x04\x01"):
-				lost = true
-			case answerStatus(c, all):
-			case id != nil:
-				_, _ = c.Write(id)
-			}
+	lost := false
+	s := &scriptedPrinter{}
+	s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+		id := idReply(all)
+		switch {
+		case behind(all) && id != nil && !lost:
+			later(2500*time.Millisecond, func() { _, _ = c.Write(id) })
+		case behind(all) && !lost && last(all, "\x10\x04\x01"):
+			lost = true
+		case answerStatus(c, all):
+		case id != nil:
+			_, _ = c.Write(id)
 		}
-		r := newScriptedHarness(t, s)
+	}
+	withScript(t, s, func(r *harness) {
 		r.want("A1", "confirmed")
 		if o := r.want("A2", "confirmed"); o.took > time.Second || s.clients() != 2 {
 			t.Errorf("after %s, %d connections", o.took, s.clients())
@@ -233,27 +232,26 @@ func TestAPanicLetsThePrinterGo(t *testing.T) {
 
 func TestWaitForPersonLimitsAWholeTicketNotEachChunk(t *testing.T) {
 	// This printer reports that it is out of paper, and still takes a part of the ticket every few minutes.
-	synctest.Test(t, func(t *testing.T) {
-		out, taken := false, 0
-		s := &scriptedPrinter{}
-		s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
-			switch {
-			case out && strings.HasSuffix(all, "\x10\x04\x04"):
-				_, _ = c.Write([]byte{0x72})
-			case answerStatus(c, all):
-			case idReply(all) != nil:
-				_, _ = c.Write(idReply(all))
-			case len(all) > 12000 && taken < len(all)/1024:
-				if taken++; !out {
-					out = true
-					_, _ = c.Write([]byte{0x18, 0, 0x0c, 0x0f})
-				}
-				time.Sleep(9 * time.Minute)
+	out, taken := false, 0
+	s := &scriptedPrinter{}
+	s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
+		switch {
+		case out && strings.HasSuffix(all, "\x10\x04\x04"):
+			_, _ = c.Write([]byte{0x72})
+		case answerStatus(c, all):
+		case idReply(all) != nil:
+			_, _ = c.Write(idReply(all))
+		case len(all) > 12000 && taken < len(all)/1024:
+			if taken++; !out {
+				out = true
+				_, _ = c.Write([]byte{0x18, 0, 0x0c, 0x0f})
 			}
+			time.Sleep(9 * time.Minute)
 		}
-		r := newScriptedHarness(t, s)
+	}
+	withScript(t, s, func(r *harness) {
 		r.want("A1", "confirmed")
-		if o := r.printWith(t.Context(), r.p, orderOfLines(2000), nil); o.kind() != "doubt" || o.took > 40*time.Minute {
+		if o := r.printWith(r.t.Context(), r.p, orderOfLines(2000), nil); o.kind() != "doubt" || o.took > 40*time.Minute {
 			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
 		}
 		time.Sleep(time.Hour)

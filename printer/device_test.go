@@ -14,26 +14,6 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-func TestTheNextTicketReusesTheConnection(t *testing.T) {
-	withHarness(t, answersAll(), nil, func(r *harness) {
-		for range 3 {
-			r.want("A1", "confirmed")
-			time.Sleep(900 * time.Millisecond)
-		}
-		if n := r.v.ClientCount(); n != 1 || !r.d.Connected() {
-			t.Errorf("%d connections", n)
-		}
-		time.Sleep(2 * time.Second)
-		if r.d.Connected() {
-			t.Error("it is still connected")
-		}
-		r.want("A2", "confirmed")
-		if n := r.v.ClientCount(); n != 2 {
-			t.Errorf("%d connections", n)
-		}
-	})
-}
-
 func TestAPrinterThatServesAnotherClientAtFirstContactIsNotTakenForSilent(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		till, err := r.v.Dial(r.t.Context())
@@ -47,24 +27,6 @@ func TestAPrinterThatServesAnotherClientAtFirstContactIsNotTakenForSilent(t *tes
 		time.AfterFunc(20*time.Second, func() { _ = till.Close() })
 		r.want("A1", "confirmed")
 		r.wantPaper("A1")
-	})
-}
-
-func TestTheNULsAheadOfAQuestionAreSentEvenIfThePrinterTakesThemLate(t *testing.T) {
-	// A question behind the first bytes of an image would be read as its size, and announce hundreds of kilobytes.
-	withHarness(t, virtual.Options{Kanji: true, Can: virtual.RealTime}, nil, func(r *harness) {
-		r.want("A1", "sent")
-		time.Sleep(10 * time.Second)
-		till, err := r.v.Dial(r.t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := till.Write([]byte("\x1dv0")); err != nil {
-			t.Fatal(err)
-		}
-		time.AfterFunc(3*time.Second, func() { _ = till.Close() })
-		r.want("A2", "sent")
-		r.wantPaper("A1 A2")
 	})
 }
 

@@ -13,43 +13,18 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-func TestAStateHasATimeAndAReportToo(t *testing.T) {
-	withHarness(t, answersAll(), nil, func(r *harness) {
-		time.Sleep(time.Hour)
-		r.want("A1", "confirmed")
-		if s := r.wantState(printer.Ready); time.Since(s.Since) > time.Minute {
-			t.Errorf("%+v at %s", s, time.Now())
-		}
-		time.Sleep(time.Hour)
-		r.v.Set(virtual.PaperLow, true)
-		r.want("A2", "confirmed")
-		s := r.wantState(printer.Ready)
-		if time.Since(s.Since) < time.Hour || s.Conditions == 0 {
-			t.Errorf("%+v at %s", s, time.Now())
-		}
-		time.Sleep(time.Hour)
-		r.v.Stall()
-		r.want("A3", "not ready")
-		// What it reported last says nothing about a printer that does not answer.
-		if s := r.wantState(printer.Busy); s.Conditions != 0 {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
 func TestAPrinterIsReadyOnlyWhenItsProbeHasEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		push := false
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			switch {
-			case last(all, "\x1da\x0e"):
-				_, _ = c.Write([]byte("\x10\x00\x00\x0f"))
-				push = true
-			case push:
-				push = false
-				later(time.Second, func() { _, _ = c.Write([]byte("\x10\x00\x00\x0f")) })
-			}
-		}))
+	push := false
+	withScript(t, answering(func(c net.Conn, all string) {
+		switch {
+		case last(all, "\x1da\x0e"):
+			_, _ = c.Write([]byte("\x10\x00\x00\x0f"))
+			push = true
+		case push:
+			push = false
+			later(time.Second, func() { _, _ = c.Write([]byte("\x10\x00\x00\x0f")) })
+		}
+	}), func(r *harness) {
 		later(3*time.Second, func() { r.wantState(printer.Unknown) })
 		if o := r.want("A1", "sent"); o.took < 3*time.Second {
 			t.Errorf("the probe took %s", o.took)
@@ -76,21 +51,6 @@ func TestACapabilityIsLoggedWhenItChanges(t *testing.T) {
 	})
 }
 
-func TestWhileAPersonProbesItIsNotKnownWhatThePrinterCanDo(t *testing.T) {
-	withHarness(t, virtual.Options{Can: realTimeOnly, Kanji: true}, nil, func(r *harness) {
-		r.want("A1", "sent")
-		time.Sleep(time.Minute)
-		later(2*time.Second, func() {
-			if s := r.d.Status(); s.Capability != "" {
-				t.Errorf("%+v", s)
-			}
-		})
-		if s, err := r.d.Probe(r.t.Context()); err != nil || s.Capability != "sent" {
-			t.Errorf("%+v, %v", s, err)
-		}
-	})
-}
-
 func TestAPersonsProbeComesBeforeWhatIsStored(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
@@ -106,14 +66,13 @@ func TestAPersonsProbeComesBeforeWhatIsStored(t *testing.T) {
 }
 
 func TestTheWaitForASilentPrinterEndsWithItsTicket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{}
-		r := newScriptedHarness(t, s)
-		if o := r.printWith(t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
+	s := &scriptedPrinter{}
+	withScript(t, s, func(r *harness) {
+		if o := r.printWith(r.t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
 			t.Error(o.err)
 		}
 		before := s.clients()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
 		defer cancel()
 		o := r.printWith(ctx, r.p, orderOf("A2"), nil)
 		if o.kind() != "clean" || !strings.Contains(o.err.Error(), "has printed") || s.clients() != before {

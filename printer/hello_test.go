@@ -83,19 +83,18 @@ func TestAProbeClearsNothing(t *testing.T) {
 }
 
 func TestACoverThatIsOpenedDuringTheHelloIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		second, open := false, false
-		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			switch id := idReply(all); {
-			case open && last(all, "\x10\x04\x02"):
-				_, _ = c.Write([]byte{0x16})
-			case answerStatus(c, all):
-			case id != nil && second:
-				open = true
-			case id != nil:
-				_, _ = c.Write(id)
-			}
-		}})
+	second, open := false, false
+	withScript(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		switch id := idReply(all); {
+		case open && last(all, "\x10\x04\x02"):
+			_, _ = c.Write([]byte{0x16})
+		case answerStatus(c, all):
+		case id != nil && second:
+			open = true
+		case id != nil:
+			_, _ = c.Write(id)
+		}
+	}}, func(r *harness) {
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		second = true
@@ -175,13 +174,12 @@ func TestASilentPrinterThatAnswersSlowlyByNowIsConfirmed(t *testing.T) {
 }
 
 func TestAPrinterThatClosesForTheFenceOfALaterProbePrintsTheTicketWithoutOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		drop := false
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			if drop && idReply(all) != nil {
-				_ = c.Close()
-			}
-		}))
+	drop := false
+	withScript(t, answering(func(c net.Conn, all string) {
+		if drop && idReply(all) != nil {
+			_ = c.Close()
+		}
+	}), func(r *harness) {
 		r.want("A1", "sent")
 		time.Sleep(time.Minute)
 		drop = true

@@ -45,19 +45,18 @@ func TestAnAnswerThatComesBeforeThePaperCanHaveMovedProvesNothing(t *testing.T) 
 
 func TestABelievableAnswerTakesAQuarterOfThePapersTimeAt500MillimetresASecond(t *testing.T) {
 	var late time.Duration
-	synctest.Test(t, func(t *testing.T) {
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			if id := idReply(all); id != nil {
-				later(late, func() { _, _ = c.Write(id) })
-			}
-		}))
+	withScript(t, answering(func(c net.Conn, all string) {
+		if id := idReply(all); id != nil {
+			later(late, func() { _, _ = c.Write(id) })
+		}
+	}), func(r *harness) {
 		proof := func() string { return r.printWith(r.t.Context(), r.p, order(30), nil).kind() }
 		for proof() == "sent" && late < time.Second {
 			late += time.Millisecond
 		}
 		v := virtual.New(answersAll())
-		real := newHarness(t, v, v, nil)
-		if o := real.printWith(t.Context(), real.p, order(30), nil); o.err != nil {
+		real := newHarness(r.t, v, v, nil)
+		if o := real.printWith(r.t.Context(), real.p, order(30), nil); o.err != nil {
 			t.Fatal(o.err)
 		}
 		hangUp(real.d)
@@ -160,10 +159,9 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 			}
 		},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &scriptedPrinter{answer: answer}
-			r := newScriptedHarness(t, s)
-			if got := r.d.Ask(t.Context()); got.State != "not_a_printer" || !strings.Contains(got.Err, name) ||
+		s := &scriptedPrinter{answer: answer}
+		withScript(t, s, func(r *harness) {
+			if got := r.d.Ask(r.t.Context()); got.State != "not_a_printer" || !strings.Contains(got.Err, name) ||
 				got.Conditions != 0 {
 				t.Errorf("after a poll it is %s, %s: %s", got.State, got.Conditions, got.Err)
 			}
@@ -251,16 +249,15 @@ func TestForeignBytesAmongTheAnswersMakeNoPrinterAProgram(t *testing.T) {
 
 func TestATextThatComesWithATicketLeavesADoubtAndNoFurtherTicketIsSent(t *testing.T) {
 	// It answers no question, so the ticket would count as sent.
-	synctest.Test(t, func(t *testing.T) {
-		var once sync.Once
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if strings.Contains(all, "D0") { // in the first of several chunks: the text is read before the last one
-				once.Do(func() { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n")) })
-			}
-		}}
-		r := newScriptedHarness(t, s)
+	var once sync.Once
+	s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		if strings.Contains(all, "D0") { // in the first of several chunks: the text is read before the last one
+			once.Do(func() { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n")) })
+		}
+	}}
+	withScript(t, s, func(r *harness) {
 		r.want("A1", "sent")
-		if o := r.printWith(t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
+		if o := r.printWith(r.t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
 			t.Errorf("%s, %v", o.kind(), o.err)
 		}
 		r.wantState(printer.NotAPrinter)
@@ -305,16 +302,15 @@ func TestAPrinterWhoseAnswersComeWithTheNextBytesPrints(t *testing.T) {
 
 func TestAPrinterThatReadTheQuestionTogetherWithTheByteBehindItIsSentAnother(t *testing.T) {
 	// Its answers come with the next bytes, and it was busy when the first of these came.
-	synctest.Test(t, func(t *testing.T) {
-		const behind = "\x1b=\x01\x1b=\x01"
-		busy := false
-		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if question, came := strings.CutSuffix(all, behind); !busy {
-				answerStatus(c, all)
-			} else if came {
-				answerStatus(c, question)
-			}
-		}})
+	const behind = "\x1b=\x01\x1b=\x01"
+	busy := false
+	withScript(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		if question, came := strings.CutSuffix(all, behind); !busy {
+			answerStatus(c, all)
+		} else if came {
+			answerStatus(c, question)
+		}
+	}}, func(r *harness) {
 		r.want("A1", "sent")
 		time.Sleep(30 * time.Second) // it is not probed again yet
 		busy = true

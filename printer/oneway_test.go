@@ -76,27 +76,6 @@ func TestNoQuestionIsWrittenToAFile(t *testing.T) {
 	}
 }
 
-func TestTicketsAreAppendedToAFileWithoutPadding(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "grill.bin")
-	file, err := transport.Open("file://" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := newHarness(t, nil, file, neverAsked)
-	for range 2 {
-		r.want("A1", "sent")
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, second, _ := bytes.Cut(b, []byte("\x1dV"))
-	if !bytes.HasPrefix(b, []byte("\x1b@")) || bytes.Contains(b, make([]byte, 8)) ||
-		bytes.Count(first, []byte("A1\n")) != 1 || bytes.Count(second, []byte("A1\n")) != 1 {
-		t.Errorf("the file holds %q", b)
-	}
-}
-
 func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
 	// On a slow line padding takes a second. It follows only what can have left the printer inside a command.
 	drawer, err := aDrawer()

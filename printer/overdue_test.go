@@ -29,22 +29,21 @@ func TestOnlyItsOwnAnswerProvesAnOverdueTicket(t *testing.T) {
 		"a GS r": {func(_, _ []byte) [][]byte { return [][]byte{{0}} }, "doubt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var first []byte
-				s := answering(func(conn net.Conn, all string) {
-					switch id := idReply(all); {
-					case id == nil:
-					case !behind(all):
-						_, _ = conn.Write(id)
-					case !overdue(all):
-						first = id
-					default:
-						for _, b := range c.answers(first, id) {
-							_, _ = conn.Write(b)
-						}
+			var first []byte
+			s := answering(func(conn net.Conn, all string) {
+				switch id := idReply(all); {
+				case id == nil:
+				case !behind(all):
+					_, _ = conn.Write(id)
+				case !overdue(all):
+					first = id
+				default:
+					for _, b := range c.answers(first, id) {
+						_, _ = conn.Write(b)
 					}
-				})
-				r := newScriptedHarness(t, s)
+				}
+			})
+			withScript(t, s, func(r *harness) {
 				o := r.want("A1", c.want)
 				if at := 20 * time.Second; name != "a GS r" && (o.took < at-5*time.Second || o.took > at) {
 					t.Errorf("after %s", o.took)
@@ -120,8 +119,7 @@ func TestNoQuestionBehindATicketIsAskedTwice(t *testing.T) {
 }
 
 func TestAConnectionThatEndsBeforeTheAnswerLeavesADoubtEachTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newScriptedHarness(t, cutter(func(n int) bool { return n > 1 && n < 8 }))
+	withScript(t, cutter(func(n int) bool { return n > 1 && n < 8 }), func(r *harness) {
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		for range 6 {

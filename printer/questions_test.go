@@ -15,10 +15,9 @@ import (
 
 func TestOnAKeptConnectionNoAnswerToGSrIsWaitedForTwice(t *testing.T) {
 	// GS r is doubled on a new connection only, and answers to the first two are waited for only there.
-	synctest.Test(t, func(t *testing.T) {
-		asked := countGSr()
-		s := answering(func(c net.Conn, all string) { _, _ = c.Write(make([]byte, asked(c, all))) })
-		r := newScriptedHarness(t, s)
+	asked := countGSr()
+	s := answering(func(c net.Conn, all string) { _, _ = c.Write(make([]byte, asked(c, all))) })
+	withScript(t, s, func(r *harness) {
 		r.want("A1", "processed")
 		before := strings.Count(s.all(), theGSr)
 		if o := r.want("A2", "processed"); o.took > 0 {
@@ -31,18 +30,17 @@ func TestOnAKeptConnectionNoAnswerToGSrIsWaitedForTwice(t *testing.T) {
 }
 
 func TestTheNewestReportOnThePaperCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var paper atomic.Uint32
-		asked := countGSr()
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if last(all, "\x10\x04\x01") {
-				_, _ = c.Write([]byte{0x12})
-			}
-			if n := asked(c, all); n > 0 { // and an answer to another client's DLE EOT
-				_, _ = c.Write(append(bytes.Repeat([]byte{byte(paper.Load())}, n), 0x12))
-			}
-		}}
-		r := newScriptedHarness(t, s)
+	var paper atomic.Uint32
+	asked := countGSr()
+	s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		if last(all, "\x10\x04\x01") {
+			_, _ = c.Write([]byte{0x12})
+		}
+		if n := asked(c, all); n > 0 { // and an answer to another client's DLE EOT
+			_, _ = c.Write(append(bytes.Repeat([]byte{byte(paper.Load())}, n), 0x12))
+		}
+	}}
+	withScript(t, s, func(r *harness) {
 		for _, p := range []uint32{0, 3, 0} {
 			synctest.Wait()
 			paper.Store(p)
@@ -55,31 +53,14 @@ func TestTheNewestReportOnThePaperCounts(t *testing.T) {
 }
 
 func TestAPrinterThatPausesDuringTheProbeIsProbed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := answering(func(c net.Conn, all string) {
-			if last(all, "\x1da\x0e") {
-				time.Sleep(3 * time.Second)
-			}
-			answersIDs(c, all)
-		})
-		r := newScriptedHarness(t, s)
-		r.want("A1", "confirmed")
-	})
-}
-
-func TestATicketBeginsInItsOwnContext(t *testing.T) {
-	// What stores the doubt stops with the ticket.
-	withHarness(t, answersAll(), nil, func(r *harness) {
-		type key struct{}
-		_, err := r.p.Print(context.WithValue(r.t.Context(), key{}, 1), orderOf("A1"), func(ctx context.Context) error {
-			if ctx.Value(key{}) != 1 {
-				t.Error("begun in another context")
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
+	s := answering(func(c net.Conn, all string) {
+		if last(all, "\x1da\x0e") {
+			time.Sleep(3 * time.Second)
 		}
+		answersIDs(c, all)
+	})
+	withScript(t, s, func(r *harness) {
+		r.want("A1", "confirmed")
 	})
 }
 
@@ -123,14 +104,13 @@ func TestEachDeviceMarksItsIDs(t *testing.T) {
 }
 
 func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			if id := idReply(all); id != nil {
-				_, _ = c.Write([]byte("7\"P001\x007\"P002\x00"))
-				_, _ = c.Write(id)
-				_, _ = c.Write(id) // a second time is not another program
-			}
-		}))
+	withScript(t, answering(func(c net.Conn, all string) {
+		if id := idReply(all); id != nil {
+			_, _ = c.Write([]byte("7\"P001\x007\"P002\x00"))
+			_, _ = c.Write(id)
+			_, _ = c.Write(id) // a second time is not another program
+		}
+	}), func(r *harness) {
 		r.want("A1", "confirmed") // probe, hello and ticket: three fences, two unknown ids each
 		synctest.Wait()
 		if n := r.d.Status().Foreign; n != 6 {
@@ -140,14 +120,13 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 }
 
 func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var answers [][]byte
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			if id := idReply(all); id != nil {
-				answers = append(answers, id)
-				_, _ = c.Write(answers[min(len(answers)-1, 1)]) // probe, hello, and then the hello's again
-			}
-		}))
+	var answers [][]byte
+	withScript(t, answering(func(c net.Conn, all string) {
+		if id := idReply(all); id != nil {
+			answers = append(answers, id)
+			_, _ = c.Write(answers[min(len(answers)-1, 1)]) // probe, hello, and then the hello's again
+		}
+	}), func(r *harness) {
 		r.want("A1", "doubt")
 		if r.d.Status().Foreign != 0 {
 			t.Error("our own old id was taken for another program's")
@@ -156,13 +135,12 @@ func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 }
 
 func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		paper := byte(0)
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			if strings.Contains(all[max(0, len(all)-14):], theGSr) {
-				_, _ = c.Write([]byte{paper})
-			}
-		}))
+	paper := byte(0)
+	withScript(t, answering(func(c net.Conn, all string) {
+		if strings.Contains(all[max(0, len(all)-14):], theGSr) {
+			_, _ = c.Write([]byte{paper})
+		}
+	}), func(r *harness) {
 		r.want("A1", "processed")
 		synctest.Wait()
 		paper = 0x0c
@@ -177,9 +155,8 @@ func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 }
 
 func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := answering(answersIDs)
-		r := newScriptedHarness(t, s)
+	s := answering(answersIDs)
+	withScript(t, s, func(r *harness) {
 		for range 20 {
 			r.want("A1", "confirmed")
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ticketrail/printer/transport"
@@ -222,9 +223,13 @@ func idReply(all string) []byte {
 	return []byte("7\"" + all[i+7:] + "\x00")
 }
 
-func newScriptedHarness(t *testing.T, s *scriptedPrinter) *harness {
-	return newHarness(t, nil, s, nil)
+// withScript runs f in a bubble with a scripted printer.
+func withScript(t *testing.T, s transport.Dialer, f func(r *harness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(newHarness(t, nil, s, nil)) })
 }
+
+func newScriptedHarness(t *testing.T, s *scriptedPrinter) *harness { return newHarness(t, nil, s, nil) }
 
 // cutter is a printer whose connection ends instead of the answer behind ticket number n, if cut says so.
 func cutter(cut func(n int) bool) *scriptedPrinter {

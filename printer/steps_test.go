@@ -64,16 +64,15 @@ func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
 		"it works": {0x12, 0, "sent"}, "it prints for long": {0x12, 20 * time.Second, "sent"},
 		"it hangs": {0, 0, "doubt"}, "it must be switched off and on": {0x32, 0, "doubt"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &scriptedPrinter{answer: func(_ *scriptedPrinter, conn net.Conn, all string) {
-				switch behind := strings.Contains(all, "job 1"); {
-				case !behind:
-					answerStatus(conn, all)
-				case c.answer > 0 && strings.Contains(all[len(all)-3:], "\x10\x04"):
-					later(c.after, func() { _, _ = conn.Write([]byte{c.answer}) })
-				}
-			}}
-			r := newScriptedHarness(t, s)
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, conn net.Conn, all string) {
+			switch behind := strings.Contains(all, "job 1"); {
+			case !behind:
+				answerStatus(conn, all)
+			case c.answer > 0 && strings.Contains(all[len(all)-3:], "\x10\x04"):
+				later(c.after, func() { _, _ = conn.Write([]byte{c.answer}) })
+			}
+		}}
+		withScript(t, s, func(r *harness) {
 			if o := r.print("A1"); o.kind() != c.want {
 				t.Errorf("%s: %s, %v", name, o.kind(), o.err)
 			}
@@ -82,14 +81,13 @@ func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
 }
 
 func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ids, asked := true, countGSr()
-		r := newScriptedHarness(t, answering(func(c net.Conn, all string) {
-			_, _ = c.Write(make([]byte, asked(c, all)))
-			if id := idReply(all); id != nil && ids { // in this order: the test sets ids while a cut is read
-				_, _ = c.Write(id)
-			}
-		}))
+	ids, asked := true, countGSr()
+	withScript(t, answering(func(c net.Conn, all string) {
+		_, _ = c.Write(make([]byte, asked(c, all)))
+		if id := idReply(all); id != nil && ids { // in this order: the test sets ids while a cut is read
+			_, _ = c.Write(id)
+		}
+	}), func(r *harness) {
 		for i, c := range []struct {
 			ids             bool
 			proof, can, key string

@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/printer"
@@ -40,25 +39,6 @@ func TestAStoredCapabilityCountsIfAProbeCanHaveFoundItWithThisConfiguration(t *t
 			}
 		})
 	}
-}
-
-func TestAPrinterWithAnotherProfileIsProbedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := virtual.New(answersAll())
-		r := newHarness(t, v, v, nil)
-		for i, name := range []string{"slim", "slim", "wide"} {
-			r.dev.Profile = name
-			d := printer.NewDevice(r.dev)
-			p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
-			if o := r.printWith(t.Context(), p, orderOf("A1"), nil); o.kind() != "confirmed" {
-				t.Error(o.err)
-			}
-			d.Retire()
-			if probes := max(1, i); r.mem.Writes() != probes {
-				t.Errorf("%d probes after %d tickets, want %d", r.mem.Writes(), i+1, probes)
-			}
-		}
-	})
 }
 
 func TestAPrinterWithAFenceIsNotProbedAgain(t *testing.T) {
@@ -121,16 +101,15 @@ func TestAPersonsProbeUsesANewConnection(t *testing.T) {
 
 func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
 	// A poll ends whenever a ticket comes.
-	synctest.Test(t, func(t *testing.T) {
-		r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			later(100*time.Millisecond, func() {
-				if id := idReply(all); !answerStatus(c, all) && id != nil {
-					_, _ = c.Write(id)
-				}
-			})
-		}})
+	withScript(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		later(100*time.Millisecond, func() {
+			if id := idReply(all); !answerStatus(c, all) && id != nil {
+				_, _ = c.Write(id)
+			}
+		})
+	}}, func(r *harness) {
 		for range 5 {
-			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+			ctx, cancel := context.WithTimeout(r.t.Context(), 250*time.Millisecond)
 			if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "clean" {
 				t.Errorf("%s, %v", o.kind(), o.err)
 			}
@@ -154,9 +133,8 @@ func dropper(drop *bool) *scriptedPrinter {
 }
 
 func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		drop := true
-		r := newScriptedHarness(t, dropper(&drop))
+	drop := true
+	withScript(t, dropper(&drop), func(r *harness) {
 		for range 2 {
 			r.want("A1", "clean")
 			r.wantState(printer.Unreachable)
@@ -167,7 +145,7 @@ func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
 		drop = false
 		r.want("A1", "confirmed")
 		drop = true
-		if s, err := r.d.Probe(t.Context()); err == nil || s.Capability != "confirmed" {
+		if s, err := r.d.Probe(r.t.Context()); err == nil || s.Capability != "confirmed" {
 			t.Errorf("%v, %+v", err, s)
 		}
 		drop = false
@@ -192,24 +170,23 @@ func TestALateAnswerDuringTheProbeIsNotTakenForAnotherOne(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newScriptedHarness(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-					if id := idReply(all); id != nil {
-						_, _ = c.Write(id)
-						return
+			withScript(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+				if id := idReply(all); id != nil {
+					_, _ = c.Write(id)
+					return
+				}
+				for n := range 4 {
+					d := delay(n + 1)
+					if d == 0 || !last(all, "\x10\x04"+string(rune(n+1))) {
+						continue
 					}
-					for n := range 4 {
-						d := delay(n + 1)
-						if d == 0 || !last(all, "\x10\x04"+string(rune(n+1))) {
-							continue
-						}
-						b := byte(0x12)
-						if n == 0 {
-							b = 0x16
-						}
-						later(d, func() { _, _ = c.Write([]byte{b}) })
+					b := byte(0x12)
+					if n == 0 {
+						b = 0x16
 					}
-				}})
+					later(d, func() { _, _ = c.Write([]byte{b}) })
+				}
+			}}, func(r *harness) {
 				r.want("A1", "confirmed")
 				r.wantState(printer.Ready)
 			})
@@ -236,9 +213,8 @@ func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
 		"\x10\x00\x00\x0f\x00":     false,
 		"\x10\x00\x00\x0f\x00\x00": false,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := pusher(push)
-			r := newScriptedHarness(t, s)
+		s := pusher(push)
+		withScript(t, s, func(r *harness) {
 			r.want("A1", "processed")
 			stored, off := r.mem.Value("grill"), strings.Contains(s.all(), "\x1da\x00")
 			if !strings.Contains(stored, fmt.Sprintf(`"automatic_status":%t`, used)) || off == used {
@@ -263,8 +239,7 @@ func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsThatOfAPrintServer(t *testing
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newScriptedHarness(t, slowStatus(0, status))
+			withScript(t, slowStatus(0, status), func(r *harness) {
 				if o := r.want("A1", "doubt"); strings.Contains(o.err.Error(), "print server") {
 					t.Error(o.err)
 				}

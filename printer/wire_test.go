@@ -83,18 +83,17 @@ func TestACutThatWasTakenAheadOfATicketIsNotSentAgain(t *testing.T) {
 }
 
 func TestACutThatIsNotTakenDelaysItsTicketFor5Seconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var ids atomic.Int32 // of the probe and then two for each ticket
-		s := answering(func(c net.Conn, all string) {
-			answersIDs(c, all)
-			if idReply(all) == nil {
-				return
-			}
-			if ids.Add(1) == 5 {
-				time.Sleep(time.Minute)
-			}
-		})
-		r := newScriptedHarness(t, s)
+	var ids atomic.Int32 // of the probe and then two for each ticket
+	s := answering(func(c net.Conn, all string) {
+		answersIDs(c, all)
+		if idReply(all) == nil {
+			return
+		}
+		if ids.Add(1) == 5 {
+			time.Sleep(time.Minute)
+		}
+	})
+	withScript(t, s, func(r *harness) {
 		r.want("A1", "confirmed")
 		if o := r.want("A2", "confirmed"); o.took < 5*time.Second || o.took > 10*time.Second {
 			t.Errorf("after %s", o.took)
@@ -132,8 +131,7 @@ func TestTheQuestionBehindATicketWithoutAFenceHasTimeOfItsOwn(t *testing.T) {
 }
 
 func TestAnAnswerEndsTheWaitForAStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newScriptedHarness(t, slowStatus(1500*time.Millisecond, func(net.Conn, byte) {}))
+	withScript(t, slowStatus(1500*time.Millisecond, func(net.Conn, byte) {}), func(r *harness) {
 		r.want("A1", "confirmed")
 		hangUp(r.d)
 		if o := r.want("A2", "confirmed"); o.took >= 2*time.Second {
@@ -144,17 +142,16 @@ func TestAnAnswerEndsTheWaitForAStatus(t *testing.T) {
 
 func TestAnErrorThatIsPushedEndsTheWaitWithoutAnAnswer(t *testing.T) {
 	// A printer that stops for good pushes that, and hears nothing any more.
-	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			switch {
-			case behind(all) && idReply(all) != nil:
-				later(1500*time.Millisecond, func() { _, _ = c.Write([]byte("\x18\x20\x00\x0f")) })
-			case behind(all) || answerStatus(c, all):
-			default:
-				answersIDs(c, all)
-			}
-		}}
-		r := newScriptedHarness(t, s)
+	s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		switch {
+		case behind(all) && idReply(all) != nil:
+			later(1500*time.Millisecond, func() { _, _ = c.Write([]byte("\x18\x20\x00\x0f")) })
+		case behind(all) || answerStatus(c, all):
+		default:
+			answersIDs(c, all)
+		}
+	}}
+	withScript(t, s, func(r *harness) {
 		if o := r.want("A1", "doubt"); o.took > 10*time.Second {
 			t.Errorf("after %s", o.took)
 		}
