@@ -13,7 +13,6 @@ import (
 
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
-	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
@@ -109,6 +108,7 @@ func TestAPrinterWhoseLineCannotBeMeasuredGets2048NULs(t *testing.T) {
 		silent.Store(true)
 		before := strings.Count(s.all(), "\x00")
 		r.want("A2", "not ready")
+		r.wantState(printer.Busy)
 		if n := strings.Count(s.all(), "\x00") - before; n < 2<<10 || n > 2<<10+50 {
 			t.Errorf("%d NULs", n)
 		}
@@ -266,12 +266,6 @@ func TestATextThatComesWithATicketLeavesADoubtAndNoFurtherTicketIsSent(t *testin
 			t.Error("a ticket was sent to it")
 		}
 	})
-}
-
-func TestTheNameThatAPrinterStatesMakesItNoProgram(t *testing.T) {
-	if is := session.Program([]byte("_EPSON TM-T88V\x00")); is != "" {
-		t.Error(is)
-	}
 }
 
 func TestAPrinterWhoseAnswersComeWithTheNextBytesPrints(t *testing.T) {

@@ -185,39 +185,6 @@ func TestATicketIsLaidOutForWhatThePrinterHas(t *testing.T) {
 	}
 }
 
-func TestAPrinterThatDoesNotAnswerIsHungAfterTwoMinutes(t *testing.T) {
-	withHarness(t, answersAll(), nil, func(r *harness) {
-		r.want("A1", "confirmed")
-		hangUp(r.d)
-		r.v.Stall()
-		r.want("A2", "not ready")
-		since := r.wantState(printer.Busy).Since
-		time.Sleep(100 * time.Second)
-		r.want("A2", "not ready")
-		r.wantState(printer.Busy)
-		time.Sleep(time.Until(since.Add(2 * time.Minute)))
-		r.want("A2", "not ready")
-		r.wantState(printer.Hung)
-	})
-}
-
-func TestAPrinterThatOnlyAnswersInOrderAndDoesNotAnyMoreIsBusyNotHung(t *testing.T) {
-	withHarness(
-		t,
-		virtual.Options{Can: virtual.ProcessID, Kanji: true},
-		func(d *printer.DeviceOptions, _ *printer.Options) {
-			d.Confirm = profile.ByProcessID
-		},
-		func(r *harness) {
-			r.want("A1", "confirmed")
-			time.Sleep(time.Minute)
-			r.v.Stall()
-			r.want("A2", "not ready")
-			r.wantState(printer.Busy)
-		},
-	)
-}
-
 func TestAPrinterThatIsAskedNothingHasTheTimeOfEachChunkAndOfTheWholeTicket(t *testing.T) {
 	stalls := func(after int) func(*virtual.Printer) {
 		return func(v *virtual.Printer) { v.StallAfter(padding() + after) }

@@ -20,6 +20,10 @@ const (
 var proofs = map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"}
 
 func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
+	clone := func(c virtual.Clone) virtual.Options { return virtual.Options{Can: virtual.Everything, Clone: c} }
+	slow := func(buffer int) virtual.Options {
+		return virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: buffer}
+	}
 	for _, tt := range []struct {
 		name string
 		o    virtual.Options
@@ -28,28 +32,12 @@ func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
 		{"ItReturnsOurID", virtual.Options{Can: virtual.Everything}, "confirmed"},
 		{"ItReturnsOurIDAndPushesNoStatus", virtual.Options{Can: virtual.RealTime | virtual.ProcessID}, "confirmed"},
 		{"ItAnswersGSr", virtual.Options{Can: statusOnly}, "processed"},
-		{
-			"ItReturnsAnIDThatWasNotSent",
-			virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.WrongID}}, "processed",
-		},
+		{"ItReturnsAnIDThatWasNotSent", clone(virtual.Clone{Answer: virtual.WrongID}), "processed"},
 		{"ItAnswersRealTimeStatusOnly", virtual.Options{Can: realTimeOnly}, "sent"},
 		{"ItAnswersNothing", virtual.Options{}, "sent"},
-		{
-			"ItAnswersGarbage",
-			virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Answer: virtual.Garbage}}, "sent",
-		},
-		{
-			"ItAnswersLate",
-			virtual.Options{Can: virtual.Everything, Clone: virtual.Clone{Late: 200 * time.Millisecond}}, "confirmed",
-		},
-		{
-			"ItPrintsSlowly", virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 4096},
-			"confirmed",
-		},
-		{
-			"ItPrintsSlowlyAndHasASmallBuffer",
-			virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: 64}, "confirmed",
-		},
+		{"ItAnswersGarbage", clone(virtual.Clone{Answer: virtual.Garbage}), "sent"},
+		{"ItAnswersLate", clone(virtual.Clone{Late: 200 * time.Millisecond}), "confirmed"},
+		{"ItPrintsSlowly", slow(4096), "confirmed"}, {"ItPrintsSlowlyAndHasASmallBuffer", slow(64), "confirmed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.Kanji = true

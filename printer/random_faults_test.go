@@ -14,21 +14,14 @@ import (
 )
 
 func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
-	randomEvenings(t, 0, 20)
-}
-
-func TestUnderManyMoreRandomFaultsTheSameHolds(t *testing.T) {
-	slow.Test(t)
-	randomEvenings(t, 20, 80)
-}
-
-// randomEvenings prints twelve tickets during random faults for each seed.
-func randomEvenings(t *testing.T, from, to uint64) {
-	t.Helper()
+	evenings := uint64(20)
+	if slow.All() {
+		evenings = 80
+	}
 	abilities := []virtual.Capability{
 		virtual.Everything, statusOnly, virtual.RealTime | virtual.ProcessID, virtual.RealTime | virtual.StatusQuery, 0,
 	}
-	for seed := from; seed < to; seed++ {
+	for seed := range evenings {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		o := virtual.Options{
 			Can: abilities[rng.IntN(len(abilities))], Kanji: true, Clients: rng.IntN(3), Hang: rng.IntN(2) == 0,
@@ -78,33 +71,20 @@ func (e *faultyEvening) accident() {
 	}
 	n, bytes, times := e.rng.IntN(12), e.rng.IntN(500), 1+e.rng.IntN(2)
 	e.said = append(e.said, fmt.Sprintf("%s accident %d at %s over %s", time.Now().Format("15:04:05"), n, at, over))
-	switch n {
-	case 0:
-		set(virtual.PaperOut)
-	case 1:
-		set(virtual.CoverOpen)
-	case 2:
-		later(at, v.JamAtCut)
-		later(over, func() { v.Set(virtual.CutterJam, false) })
-	case 3:
-		set(virtual.Overheated)
-	case 4:
-		later(at, v.Reset)
-	case 5:
-		repaired(func() { v.ResetAfter(bytes, times) })
-	case 6:
-		repaired(func() { v.CloseAfter(bytes, 1) })
-	case 7:
-		repaired(func() { v.StallAfter(bytes) })
-	case 8:
-		later(at, func() { _ = v.Refuse(true) })
-		later(over, func() { _ = v.Refuse(false) })
-	case 9:
-		later(at, func() { v.Unplug(true) })
-		later(over, func() { v.Unplug(false) })
-	case 10:
-		later(at, v.PowerOff)
-		later(over, v.PowerOn)
+	for i, fault := range []func(){
+		func() { set(virtual.PaperOut) }, func() { set(virtual.CoverOpen) }, func() { set(virtual.Overheated) },
+		func() { later(at, v.JamAtCut); later(over, func() { v.Set(virtual.CutterJam, false) }) },
+		func() { later(at, v.Reset) },
+		func() { repaired(func() { v.ResetAfter(bytes, times) }) },
+		func() { repaired(func() { v.CloseAfter(bytes, 1) }) },
+		func() { repaired(func() { v.StallAfter(bytes) }) },
+		func() { later(at, func() { _ = v.Refuse(true) }); later(over, func() { _ = v.Refuse(false) }) },
+		func() { later(at, func() { v.Unplug(true) }); later(over, func() { v.Unplug(false) }) },
+		func() { later(at, v.PowerOff); later(over, v.PowerOn) },
+	} {
+		if i == n {
+			fault()
+		}
 	}
 }
 

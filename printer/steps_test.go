@@ -190,23 +190,6 @@ func TestACancelledContextEndsEachStepAtOnce(t *testing.T) {
 	}
 }
 
-func TestACancelledContextEndsAProbeAtOnce(t *testing.T) {
-	stop := errors.New("the daemon stops")
-	for after := range 20 {
-		withHarness(t, virtual.Options{Can: realTimeOnly, Kanji: true}, nil, func(r *harness) {
-			ctx, cancel := context.WithCancelCause(r.t.Context())
-			d := time.Duration(after)*300*time.Millisecond + time.Millisecond
-			later(d, func() { cancel(stop) })
-			o := r.printWith(ctx, r.p, orderOf("A1"), nil)
-			if o.err != nil && (o.kind() != "clean" || !errors.Is(o.err, stop) || o.took != d) {
-				t.Errorf("%s after %s, want %s: %v", o.kind(), o.took, d, o.err)
-			}
-			cancel(nil)
-			r.want("A2", "sent")
-		})
-	}
-}
-
 func TestAPrinterThatHangsDuringItsFirstProbeGetsNoTicket(t *testing.T) {
 	// At the first contact nothing is known of the printer. What it answered before it began to hang shows that it
 	// can answer: a ticket may not be sent as to a printer that never does.

@@ -14,7 +14,6 @@ import (
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/transport"
-	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
 
@@ -180,32 +179,6 @@ func TestTheCutOfTheTicketBeforeFollowsThePadding(t *testing.T) {
 		synctest.Wait()
 		if !strings.Contains(mute.all(), string(escpos.Resync(mustProfile(t))[64:])+theCut) {
 			t.Error("no cut follows the padding")
-		}
-	})
-}
-
-func TestPaddingThatThePrinterNeverReceivedIsSentAgain(t *testing.T) {
-	// The printer waits for the rest of an image. When the connection breaks, the padding for it is still in a
-	// buffer on the way, so the printer continues to wait and needs the padding again.
-	synctest.Test(t, func(t *testing.T) {
-		p := newLine(t, virtual.Options{Kanji: true, Remembers: true})
-		r := newHarness(t, nil, &tap{Dialer: p, after: func(_ transport.Conn, written string) {
-			if strings.Contains(written, "A1") {
-				p.Reset()
-			}
-		}}, nil)
-		p.till("\x1b@\x1dv0\x00\x48\x00\x18\x00half of an image")
-		p.StallAfter(150)
-		r.want("A1", "doubt")
-		p.Repair()
-		again := orderOf("A2")
-		again.Doubt = true
-		if o := r.printWith(t.Context(), r.p, again, nil); o.kind() != "sent" {
-			t.Errorf("%s, %v", o.kind(), o.err)
-		}
-		_ = p.WaitIdle(t.Context())
-		if problems := strings.Join(p.Problems(), ", "); !p.onPaper("A2") || strings.Contains(problems, "swallowed") {
-			t.Errorf("%s, on paper\n%s", problems, strings.Join(p.pieces(), "-----\n"))
 		}
 	})
 }

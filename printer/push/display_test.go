@@ -161,6 +161,27 @@ func TestATicketFollowsNoRedirect(t *testing.T) {
 	}
 }
 
+func TestNoTicketIsSentASecondTimeBecauseItsConnectionBroke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		p := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if asked++; asked == 2 {
+				panic(http.ErrAbortHandler) // hangs up
+			}
+		})
+		for _, want := range []string{"taken", "doubt"} {
+			proof, err := p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
+			if got := verdict(proof, err, true); got != want {
+				t.Errorf("%s: %v, want %s", got, err, want)
+			}
+		}
+		if asked != 2 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
+}
+
 func TestAnInterruptedTicketSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pushTo(t, rawServer(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }))

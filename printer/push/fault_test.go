@@ -16,8 +16,14 @@ import (
 )
 
 func TestADisplayThatAnswersNonsenseOrTooMuchOnlyDelaysATicket(t *testing.T) {
+	says := func(text string) func(net.Conn) { return func(c net.Conn) { fmt.Fprint(c, text) } }
+	silent := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 	type answers map[string]func(net.Conn)
 	for want, answers := range map[string]answers{"doubt": {
+		"hangs up": says(""), "is silent": silent,
+		"breaks off":              says("HTTP/1.1 200 OK\r\nContent-"),
+		"speaks another protocol": says("220 mail.example ESMTP\r\n"),
+		"fails and says why":      says("HTTP/1.1 500 no\r\n\r\nbecause\nof this"),
 		"never ends its head": func(c net.Conn) {
 			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n")
 			for i := 0; ; i++ {
@@ -63,6 +69,7 @@ func TestADisplayThatAnswersNonsenseOrTooMuchOnlyDelaysATicket(t *testing.T) {
 			fmt.Fprintf(c, "HTTP/1.1 400 no\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", b.Len())
 			_, _ = c.Write(b.Bytes())
 		},
+		"says why": says("HTTP/1.1 422 no\r\n\r\nbecause\nof this"),
 	}} {
 		for name, answer := range answers {
 			t.Run(want+" "+name, func(t *testing.T) {
@@ -71,8 +78,8 @@ func TestADisplayThatAnswersNonsenseOrTooMuchOnlyDelaysATicket(t *testing.T) {
 					start := time.Now()
 					var b beginCounter
 					proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-					if got := verdict(proof, err, b.times() > 0); got != want {
-						t.Errorf("%s: %v", got, err)
+					if got := verdict(proof, err, b.times() > 0); got != want || b.times() != 1 {
+						t.Errorf("%s after %d begins: %v", got, b.times(), err)
 					}
 					if err != nil && (len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\x1b\u202e\n")) {
 						t.Errorf("error %q", err)

@@ -135,7 +135,7 @@ func (s *Session) foreign(heard []byte) error {
 	if len(heard) > longestHeader && bytes.HasPrefix(s.first, heard) {
 		s.program = "a program that returns what it is sent"
 	} else {
-		s.program = Program(heard)
+		s.program = programIn(heard)
 	}
 
 	if s.program == "" {
@@ -147,9 +147,9 @@ func (s *Session) foreign(heard []byte) error {
 // text is more letters in a row than the answer to a GS ( H has, which is six.
 var text = regexp.MustCompile(`[ -~]{8}`)
 
-// Program names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and some
+// programIn names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and some
 // letters in a row.
-func Program(heard []byte) string {
+func programIn(heard []byte) string {
 	var p escpos.Parser
 	unknown := func(r escpos.Reply) bool { return r.Kind == escpos.UnknownReply }
 	if !slices.ContainsFunc(p.Feed(heard), unknown) || !text.Match(heard) {
