@@ -251,7 +251,8 @@ func TestWaitForPersonLimitsAWholeTicketNotEachChunk(t *testing.T) {
 	}
 	withScript(t, s, func(r *harness) {
 		r.want("A1", "confirmed")
-		if o := r.printWith(r.t.Context(), r.p, orderOfLines(2000), nil); o.kind() != "doubt" || o.took > 40*time.Minute {
+		o := r.printWith(r.t.Context(), r.p, orderOfLines(2000), nil)
+		if o.kind() != "doubt" || o.took > 40*time.Minute {
 			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
 		}
 		time.Sleep(time.Hour)

@@ -125,7 +125,8 @@ func TestTwoStationsOfOnePrinterPrintOneAtATime(t *testing.T) {
 		for i := range 6 {
 			p := []*printer.Paper{r.p, second}[i%2]
 			printing.Go(func() {
-				if proof, err := p.Print(r.t.Context(), orderOf(fmt.Sprintf("A%d", i)), begin); proof != ticket.Confirmed {
+				proof, err := p.Print(r.t.Context(), orderOf(fmt.Sprintf("A%d", i)), begin)
+				if proof != ticket.Confirmed {
 					t.Errorf("%s: %v", proof, err)
 				}
 			})
