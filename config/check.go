@@ -102,12 +102,9 @@ func hostURL(text string, schemes ...string) *url.URL {
 }
 
 func (k *checker) header(path, name string) {
-	switch {
-	case !regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$").MatchString(name):
-		k.add(path, "%s is not a valid header name", quote(name))
-	case slices.ContainsFunc([]string{"host", "content-type", "content-length", "transfer-encoding", "authorization",
+	if slices.ContainsFunc([]string{"host", "content-type", "content-length", "transfer-encoding", "authorization",
 		"cookie", "x-forwarded-for"},
-		func(s string) bool { return strings.EqualFold(s, name) }):
+		func(s string) bool { return strings.EqualFold(s, name) }) {
 		k.add(path, "%s is a standard HTTP header; use a header of the service", quote(name))
 	}
 }

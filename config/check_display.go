@@ -37,16 +37,11 @@ func (k *checker) everyStation() {
 
 // stationName checks the name of a station of any kind.
 func (k *checker) stationName(at, name string) {
-	if msg := nameProblem(name); msg != "" {
-		k.add(at+".name", "%s", msg)
-		return
-	}
-	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]*$`).MatchString(name) {
+	if nameProblem(name) == "" && !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._-]*$`).MatchString(name) {
 		k.add(at+".name", "%s is not a valid name; use letters A to Z, digits, spaces and . _ - and begin with a "+
 			"letter or digit", quote(name))
-		return
 	}
-	k.unique(at+".name", at, name, k.stations)
+	k.name(at, name, k.stations)
 }
 
 func (k *checker) screens() {

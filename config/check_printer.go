@@ -146,7 +146,6 @@ func (k *checker) layout(at string, l *Layout) {
 		}
 	}
 
-	k.oneOf(at+".cut", l.Cut, "none", "item", "course")
 	for i, line := range l.Footer {
 		k.ownLine(fmt.Sprintf("%s.footer[%d]", at, i), line)
 	}

@@ -136,9 +136,9 @@ func (r Receiver) Mode() contract.Mode {
 
 // Headers are header names, in any case. Other services use another prefix.
 type Headers struct {
-	Venue string `mapstructure:"venue" default:"x-svc-venueid"` // the venue's UUID. Default x-svc-venueid
+	Venue string `mapstructure:"venue" default:"x-svc-venueid" form:"header"` // the venue's UUID. Default x-svc-venueid
 	// Device is the terminal that sent the order. Default x-svc-device-id.
-	Device string `mapstructure:"device" default:"x-svc-device-id"`
+	Device string `mapstructure:"device" default:"x-svc-device-id" form:"header"`
 }
 
 // Venue is a restaurant that may send orders.

@@ -71,11 +71,7 @@ func (k *checker) notify() {
 	for i := range section.To {
 		recipient := &section.To[i]
 		at := fmt.Sprintf("notify.to[%d]", i)
-		if msg := nameProblem(recipient.Name); msg != "" {
-			k.add(at+".name", "%s", msg)
-		} else {
-			k.unique(at+".name", at, recipient.Name, names)
-		}
+		k.name(at, recipient.Name, names)
 
 		for j, topic := range recipient.About {
 			if !slices.Contains(Topics(), topic) {

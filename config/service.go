@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,38 +37,32 @@ func (s Service) Client(through http.RoundTripper) *pos.Client {
 
 func (k *checker) service() {
 	api := &k.c.Service
-	k.tokenRequest()
-	k.plainPath("service.me.path", api.Me.Path, "/me")
-	if api.Labor.Prefix != "" {
-		k.plainPath("service.labor.prefix", api.Labor.Prefix, "/api")
-	}
-	if cursor := api.Employees.Cursor; cursor != "" &&
-		!regexp.MustCompile(`^(header:[A-Za-z0-9-]{1,100}|`+dottedPath+`)$`).MatchString(cursor) {
-		k.add("service.employees.cursor",
-			"%s is not a field or header of a response; for example meta.nextCursor or header:X-Next-Cursor",
-			quote(cursor))
-	}
-
+	token := &api.Token
+	k.parameter("service.token.venue_param", token.VenueParam, "grant_type", "scope", token.ClientIDParam,
+		token.ClientSecretParam)
+	k.parameter("service.token.client_id_param", token.ClientIDParam, "grant_type", "scope", token.ClientSecretParam)
+	k.parameter("service.token.client_secret_param", token.ClientSecretParam, "grant_type", "scope")
 	k.parameter("service.payroll.venue_param", api.Payroll.VenueParam, "limit", "cursor")
 	if api.BaseURL == "" && api.ClientID == "" && api.ClientSecretFile == "" {
 		return
 	}
+	for _, required := range [][2]string{{"service.base_url", api.BaseURL}, {"service.client_id", api.ClientID},
+		{"service.client_secret_file", api.ClientSecretFile}} {
+		if required[1] == "" {
+			k.add(required[0], "is missing; base_url, client_id and client_secret_file are required together")
+		}
+	}
+
 	k.addIf("service.base_url", api.baseURLProblem())
-	switch {
-	case api.ClientID == "":
-		k.add("service.client_id", "is missing; base_url, client_id and client_secret_file are required together")
-	case strings.TrimSpace(api.ClientID) != api.ClientID ||
-		strings.ContainsFunc(api.ClientID, func(r rune) bool { return !unicode.IsPrint(r) }):
+	if strings.TrimSpace(api.ClientID) != api.ClientID ||
+		strings.ContainsFunc(api.ClientID, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		k.add("service.client_id", "%s begins or ends with a space or contains non-printable characters",
 			quote(api.ClientID))
 	}
 
 	if api.ClientSecretFile == "" {
-		k.add("service.client_secret_file",
-			"is missing; base_url, client_id and client_secret_file are required together")
 		return
 	}
-
 	secret, err := api.ReadSecret()
 	if err != nil {
 		k.add("service.client_secret_file", "%v", err)
@@ -78,40 +71,8 @@ func (k *checker) service() {
 	api.Now = secret
 }
 
-const dottedPath = `[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){0,4}`
-
-func (k *checker) tokenRequest() {
-	token := &k.c.Service.Token
-	k.plainPath("service.token.path", token.Path, "/oauth/token")
-	k.parameter("service.token.venue_param", token.VenueParam, "grant_type", "scope", token.ClientIDParam,
-		token.ClientSecretParam)
-	k.parameter("service.token.client_id_param", token.ClientIDParam, "grant_type", "scope", token.ClientSecretParam)
-	k.parameter("service.token.client_secret_param", token.ClientSecretParam, "grant_type", "scope")
-	if !regexp.MustCompile("^" + dottedPath + "$").MatchString(token.Field) {
-		k.add("service.token.field", "%s is not a field of a response; for example data.token", quote(token.Field))
-	}
-
-	for i, scope := range token.Scopes { // RFC 6749, section 3.3
-		if !regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`).MatchString(scope) {
-			k.add(fmt.Sprintf("service.token.scopes[%d]", i), "%s is not a scope; for example checks:read",
-				quote(scope))
-		}
-	}
-}
-
-// plainPath checks a path below the base address.
-func (k *checker) plainPath(key, path, example string) {
-	if !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(path) {
-		k.add(key, "%s is not a plain path below base_url; for example %s", quote(path), example)
-	}
-}
-
-// parameter checks the name of a request parameter; taken are the names of the other parameters.
+// parameter checks that a request parameter has a name of its own; taken are the names of the others.
 func (k *checker) parameter(path, name string, taken ...string) {
-	if !regexp.MustCompile(`^[A-Za-z0-9_.\[\]-]{1,64}$`).MatchString(name) {
-		k.add(path, "%s is not a valid parameter name", quote(name))
-		return
-	}
 	if slices.Contains(taken, name) {
 		k.add(path, "%s is another parameter of this request", quote(name))
 	}
@@ -120,9 +81,6 @@ func (k *checker) parameter(path, name string, taken ...string) {
 // baseURLProblem returns why BaseURL cannot be used, or "". It does not repeat a possible
 // password.
 func (s Service) baseURLProblem() string {
-	if s.BaseURL == "" {
-		return "is missing; base_url, client_id and client_secret_file are required together"
-	}
 	base, err := url.Parse(s.BaseURL)
 	bad := err != nil || (base.Scheme != "https" && base.Scheme != "http") || base.Hostname() == ""
 	switch {

@@ -29,11 +29,7 @@ func (k *checker) venues() {
 			k.unique(at+".id", at, venue.ID, ids)
 		}
 
-		if msg := nameProblem(venue.Name); msg != "" {
-			k.add(at+".name", "%s", msg)
-		} else {
-			k.unique(at+".name", at, venue.Name, named)
-		}
+		k.name(at, venue.Name, named)
 
 		k.zone(at+".timezone", venue.Timezone)
 		for j, d := range venue.Devices {
@@ -77,6 +73,14 @@ func zoneOf(town string) string {
 		}
 	}
 	return ""
+}
+
+// name checks the name of the element at a place of a list: that it is one, and used once.
+func (k *checker) name(at, name string, seen map[string]string) {
+	k.addIf(at+".name", nameProblem(name))
+	if !k.hasProblem(at + ".name") {
+		k.unique(at+".name", at, name, seen)
+	}
 }
 
 // unique reports a name that is used already, in any case: in a noisy kitchen, two stations that

@@ -16,6 +16,7 @@ import (
 //	range:"1s 1m"           at least and at most
 //	zero:"allowed"          0 is allowed too
 //	oneof:"lenient strict"  one of these words
+//	form:"path"             text of one of the forms
 //	file:"secret"           a file, in the folder for credentials, that not every user may read; public: that each may
 
 // reasons end the message about a value that is out of range, or about one value by its name.
@@ -26,6 +27,20 @@ var reasons = map[string]string{
 	"printers[].poll_every":   "; 0s turns polling off",
 	"screens[].mode: expo":    "; write mode: pass",
 	"screens[].repeat":        "; write 0s for a sound that comes once",
+}
+
+const dottedPath = `[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){0,4}`
+
+// forms are how a text is written, with the end of the message about another one.
+var forms = map[string]struct{ like, other string }{
+	"header":    {"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", "is not a valid header name"},
+	"path":      {`(/[A-Za-z0-9._~-]+)+`, "is not a plain path below base_url; for example /oauth/token"},
+	"prefix":    {`(/[A-Za-z0-9._~-]+)*`, "is not a plain path below base_url; for example /api"},
+	"parameter": {`[A-Za-z0-9_.\[\]-]{1,64}`, "is not a valid parameter name"},
+	"field":     {dottedPath, "is not a field of a response; for example data.token"},
+	"cursor": {`|header:[A-Za-z0-9-]{1,100}|` + dottedPath,
+		"is not a field or header of a response; for example meta.nextCursor or header:X-Next-Cursor"},
+	"scope": {`[!#-\[\]-~]{1,200}`, "is not a scope; for example checks:read"}, // RFC 6749, section 3.3
 }
 
 var index = regexp.MustCompile(`\[[0-9]+\]`)
@@ -88,6 +103,9 @@ func (k *checker) limits(path string, section reflect.Value) {
 					info.Mode().Perm())
 			}
 		}
+		if name := f.Tag.Get("form"); name != "" {
+			k.form(at, name, value)
+		}
 		if words := f.Tag.Get("oneof"); words != "" {
 			k.oneOf(at, value.String(), strings.Fields(words)...)
 		}
@@ -103,5 +121,19 @@ func (k *checker) limits(path string, section reflect.Value) {
 			}
 			k.add(at, "%v is not between %s and %s%s", shown, least, most, reasons[index.ReplaceAllString(at, "[]")])
 		}
+	}
+}
+
+// form checks a text, or each of a list, against a form.
+func (k *checker) form(at, name string, value reflect.Value) {
+	if value.Kind() == reflect.Slice {
+		for i := range value.Len() {
+			k.form(fmt.Sprintf("%s[%d]", at, i), name, value.Index(i))
+		}
+		return
+	}
+
+	if form := forms[name]; !regexp.MustCompile("^(" + form.like + ")$").MatchString(value.String()) {
+		k.add(at, "%s %s", quote(value.String()), form.other)
 	}
 }

@@ -86,7 +86,7 @@ type Options struct {
 
 	// Cut prints each item (ByItem) or each course (ByCourse) as a slip of its own, with the order's number, which
 	// slip of how many it is, and every mark of the ticket. Anything else prints one slip.
-	Cut string `mapstructure:"cut" default:"none"`
+	Cut string `mapstructure:"cut" default:"none" oneof:"none item course"`
 
 	// Alarms find the items, modifiers and notes that print as an alarm, because they name an
 	// allergy. Nil finds none.

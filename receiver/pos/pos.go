@@ -49,13 +49,13 @@ type Options struct {
 // contract leaves open is a key.
 type Token struct {
 	// Path is below the base address. Default /oauth/token.
-	Path string `mapstructure:"path" default:"/oauth/token"`
+	Path string `mapstructure:"path" default:"/oauth/token" form:"path"`
 	// VenueParam is the name of the field with the venue's id. Default venue_id.
-	VenueParam string `mapstructure:"venue_param" default:"venue_id"`
+	VenueParam string `mapstructure:"venue_param" default:"venue_id" form:"parameter"`
 	// ClientIDParam and ClientSecretParam are the names of the fields with the client's id and secret.
 	// Defaults client_id and client_secret.
-	ClientIDParam     string `mapstructure:"client_id_param" default:"client_id"`
-	ClientSecretParam string `mapstructure:"client_secret_param" default:"client_secret"`
+	ClientIDParam     string `mapstructure:"client_id_param" default:"client_id" form:"parameter"`
+	ClientSecretParam string `mapstructure:"client_secret_param" default:"client_secret" form:"parameter"`
 	// AuthStyle is where the client id and secret are sent. Default params: in these fields.
 	// header: HTTP Basic authentication.
 	AuthStyle string `mapstructure:"auth_style" default:"params" oneof:"params header"`
@@ -63,19 +63,19 @@ type Token struct {
 	Format string `mapstructure:"format" default:"form" oneof:"form json"`
 	// Field is where the answer has the token, as a dotted path such as data.token. Default access_token.
 	// expires_in is read beside it.
-	Field string `mapstructure:"field" default:"access_token"`
+	Field string `mapstructure:"field" default:"access_token" form:"field"`
 	// Scopes are the scopes requested. Default none: the service decides.
-	Scopes []string `mapstructure:"scopes"`
+	Scopes []string `mapstructure:"scopes" form:"scope"`
 }
 
 // Me is the request that asks which venue and scopes a token is for.
 type Me struct {
-	Path string `mapstructure:"path" default:"/me"` // below the base address. Default /me
+	Path string `mapstructure:"path" default:"/me" form:"path"` // below the base address. Default /me
 }
 
 // Labor are the requests for labor data. Some services have only these under /api.
 type Labor struct {
-	Prefix string `mapstructure:"prefix"` // before /v1/labor/..., below the base address. Default none
+	Prefix string `mapstructure:"prefix" form:"prefix"` // before /v1/labor/..., below the base address. Default none
 }
 
 // Employees is the request for employees, one page at a time.
@@ -85,13 +85,13 @@ type Employees struct {
 	Limit int `mapstructure:"limit" range:"0 10000"`
 	// Cursor is where a response names its next page: a dotted path such as meta.nextCursor, or
 	// header: and the name of a header. Default none: the usual places are tried.
-	Cursor string `mapstructure:"cursor"`
+	Cursor string `mapstructure:"cursor" form:"cursor"`
 }
 
 // Payroll is the request for payroll periods.
 type Payroll struct {
 	// VenueParam is the name of the parameter with the venue's id. Default venueId.
-	VenueParam string `mapstructure:"venue_param" default:"venueId"`
+	VenueParam string `mapstructure:"venue_param" default:"venueId" form:"parameter"`
 }
 
 // A Client asks one service for one integrator. It is safe for concurrent use.
