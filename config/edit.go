@@ -65,7 +65,9 @@ func SetHours(data []byte, name string, hours []string) ([]byte, error) {
 // sameHours reports whether two lines of opening hours mean the same.
 func sameHours(a, b string) bool {
 	var x, y Hours
-	return x.UnmarshalText([]byte(a)) == nil && y.UnmarshalText([]byte(b)) == nil && x == y
+	parsed := x.UnmarshalText([]byte(a)) == nil && y.UnmarshalText([]byte(b)) == nil
+	x.Text, y.Text = "", ""
+	return parsed && x == y
 }
 
 // AddRecipient returns the file with one more recipient of notices.

@@ -12,6 +12,7 @@ import (
 type Hours struct {
 	Days     [7]bool // by [time.Weekday], of the begin
 	From, To int     // minutes since midnight; To is up to 24*60
+	Text     string  // as it was written
 }
 
 // include reports whether a time of the venue's clock is within h.
@@ -34,28 +35,7 @@ func (v Venue) OpenAt(local time.Time) bool {
 	return false
 }
 
-// String is h as it may be written: "mon-fri 11:30-14:30".
-func (h Hours) String() string {
-	name := func(day int) string { return strings.ToLower(time.Weekday(day % 7).String()[:3]) }
-	var days []string
-	for first := 1; first <= 7; first++ { // the week begins on Monday
-		last := first
-		for last < 7 && h.Days[first%7] && h.Days[(last+1)%7] {
-			last++
-		}
-
-		switch {
-		case !h.Days[first%7]:
-		case last == first:
-			days = append(days, name(first))
-		default:
-			days = append(days, name(first)+"-"+name(last))
-		}
-		first = last
-	}
-
-	return fmt.Sprintf("%s %02d:%02d-%02d:%02d", strings.Join(days, ","), h.From/60, h.From%60, h.To/60, h.To%60)
-}
+func (h Hours) String() string { return h.Text }
 
 const hoursExample = `for example "mon-fri 11:30-14:30", "fri,sat 18:00-02:00" or "daily 10:00-22:00"`
 
@@ -68,7 +48,7 @@ func (h *Hours) UnmarshalText(b []byte) error {
 		return fmt.Errorf("%s are not opening hours: write days and times, %s", quote(string(b)), hoursExample)
 	}
 
-	var got Hours
+	got := Hours{Text: strings.TrimSpace(string(b))}
 	for part := range strings.SplitSeq(strings.ToLower(match[1]), ",") {
 		first, last, isRange := strings.Cut(part, "-")
 		if part == "daily" {
