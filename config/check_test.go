@@ -1,9 +1,7 @@
 package config
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
+	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
@@ -12,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -83,29 +80,6 @@ func TestACMENeedsAPublicNameAndNoFiles(t *testing.T) {
 	}
 }
 
-func writePair(t *testing.T, dir, name string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl := x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	cert, err := x509.CreateCertificate(rand.Reader, &tmpl, &tmpl, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, block := range map[string]*pem.Block{name + ".crt": {Type: "CERTIFICATE", Bytes: cert},
-		name + ".key": {Type: "PRIVATE KEY", Bytes: der}} {
-		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestRelativeFileNamesAreRelativeToTheFile(t *testing.T) {
 	c, err := Parse("/srv/kitchen/t.yaml", []byte(good+"storage: { path: t.db }\nadmin: { socket: run/s }\n"))
 	if err != nil {
@@ -126,5 +100,29 @@ func TestTheAlarmsOfTheFileReplaceTheDefaults(t *testing.T) {
 	}
 	if c := mustLoad(t, good+"ticket: { alarms: [] }\n"); len(c.Ticket.Alarms) > 0 {
 		t.Errorf("the list is empty, and %q stays", c.Ticket.Alarms)
+	}
+}
+
+// writePair writes a certificate and its key. Each has a key of its own.
+func writePair(t *testing.T, dir, name string) {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := x509.Certificate{SerialNumber: big.NewInt(1)}
+	cert, err := x509.CreateCertificate(nil, &template, &template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{name + ".crt": {Type: "CERTIFICATE", Bytes: cert},
+		name + ".key": {Type: "PRIVATE KEY", Bytes: der}} {
+		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
