@@ -40,7 +40,8 @@ func TestEveryKeyOutsideListsCanBeSetInTheEnvironmentWhichOverridesTheFile(t *te
 		"service.me.path": "/api/me", "service.labor.prefix": "/api",
 		"service.employees.limit": "50", "service.employees.cursor": "header:X-C", "service.payroll.venue_param": "w",
 		"notify.after": "1m", "notify.repeat": "3h", "notify.slip": "true", "outcomes.late_after": "5m",
-		"source.url": "https://a.example", "source.token_file": "/none", "source.venue": "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11",
+		"source.url": "https://a.example", "source.token_file": "/none",
+		"source.venue": "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11",
 	}
 	// These name files that must exist; they have tests of their own.
 	files := []string{"receiver.secret_file", "receiver.tls.cert_file", "receiver.tls.key_file",

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"cmp"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -92,11 +93,7 @@ func TestTheTopFolderHoldsOnlyListedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The README builds the program here; git does not track what .gitignore names.
-	ignored, err := os.ReadFile(path.Join(root, ".gitignore"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	built := strings.Split(strings.ReplaceAll(string(ignored), "/\n", "\n"), "\n")
+	built := strings.Split(strings.ReplaceAll(text(t, ".gitignore"), "/\n", "\n"), "\n")
 	for _, e := range entries {
 		name := e.Name()
 		if !strings.HasPrefix(name, ".") && !slices.Contains(Top, name) && !slices.Contains(built, "/"+name) {
@@ -106,28 +103,18 @@ func TestTheTopFolderHoldsOnlyListedFiles(t *testing.T) {
 }
 
 func TestArchitectureNamesOnlyTestsThatExist(t *testing.T) {
-	b, err := os.ReadFile(path.Join(root, "ARCHITECTURE.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	tests := map[string]string{} // the text of the tests of a package; "": of all
 	for _, name := range files(t) {
-		if !strings.HasSuffix(name, "_test.go") {
-			continue
+		if strings.HasSuffix(name, "_test.go") {
+			tests[path.Dir(name)] += text(t, name)
+			tests[""] += text(t, name)
 		}
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := filepath.ToSlash(filepath.Dir(name))
-		tests[dir] += string(text)
-		tests[""] += string(text)
 	}
 
 	// A cell of the table of promises names packages before their tests: `queue `TestA`, *`TestB`*; printer `TestC``.
 	test := regexp.MustCompile("`(Test[A-Z]\\w+)`")
 	named := 0
-	for _, part := range strings.FieldsFunc(string(b), func(r rune) bool { return r == ';' || r == '|' || r == '\n' }) {
+	for _, part := range regexp.MustCompile(`[;|\n]`).Split(text(t, "ARCHITECTURE.md"), -1) {
 		packages := strings.Split(strings.Trim(part[:max(0, strings.IndexAny(part, "*`"))], " "), ", ")
 		if tests[packages[0]] == "" {
 			packages = []string{""}
@@ -178,11 +165,7 @@ func packages(t *testing.T) map[string]row {
 func table(t *testing.T, file, second string, valid *regexp.Regexp) map[string]string {
 	t.Helper()
 
-	text, err := os.ReadFile(path.Join(root, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rows, _ := strings.Cut(string(text), "\n| package | "+second+" |\n|---|---|\n")
+	_, rows, _ := strings.Cut(text(t, file), "\n| package | "+second+" |\n|---|---|\n")
 	rows, _, _ = strings.Cut(strings.TrimSuffix(rows, "\n"), "\n\n")
 
 	cells := map[string]string{}
@@ -202,17 +185,9 @@ func imports(t *testing.T) (code, tests map[string][]string) {
 	t.Helper()
 
 	code, tests = map[string][]string{}, map[string][]string{}
-	for _, name := range files(t) {
-		if filepath.Ext(name) != ".go" {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		pkg, into := path.Dir(name), code
-		if strings.HasSuffix(name, "_test.go") {
+	for _, f := range goFiles(t) {
+		pkg, into := path.Dir(f.name), code
+		if f.isTest() {
 			into = tests
 		}
 		for _, s := range f.Imports {
@@ -255,6 +230,55 @@ func files(t *testing.T) (names []string) {
 		t.Fatal(err)
 	}
 	return names
+}
+
+// text is a file of the tree.
+func text(t *testing.T, name string) string {
+	t.Helper()
+
+	b, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A goFile is a file of Go code of the tree.
+type goFile struct {
+	*ast.File
+	name string
+	set  *token.FileSet
+}
+
+func (f goFile) isTest() bool { return strings.HasSuffix(f.name, "_test.go") }
+
+func (f goFile) line(at token.Pos) int { return f.set.Position(at).Line }
+
+var parsed []goFile // by the first test that asks
+
+// goFiles parses all files.
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+
+	if parsed == nil {
+		for _, name := range files(t) {
+			if filepath.Ext(name) == ".go" {
+				parsed = append(parsed, parse(t, name, text(t, name)))
+			}
+		}
+	}
+	return parsed
+}
+
+func parse(t *testing.T, name, text string) goFile {
+	t.Helper()
+
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return goFile{file, name, set}
 }
 
 // ours returns the path within this module of an import, and whether it is one of this module.

@@ -2,14 +2,10 @@ package layers
 
 import (
 	"cmp"
-	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,10 +17,10 @@ import (
 func TestThePageReadsAsTheModelsDo(t *testing.T) {
 	var all figures
 	byFile := map[string]figures{}
-	for _, name := range files(t) {
-		if filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
-			byFile[name] = measure(t, name)
-			all.add(byFile[name])
+	for _, f := range goFiles(t) {
+		if !f.isTest() {
+			byFile[f.name] = f.measure(t)
+			all.add(byFile[f.name])
 		}
 	}
 
@@ -60,22 +56,15 @@ func TestThePageReadsAsTheModelsDo(t *testing.T) {
 
 func TestNoTypeNameIsInMoreThanThreePackages(t *testing.T) {
 	where := map[string][]string{}
-	for _, name := range files(t) {
-		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		_, file := parse(t, name)
-		for _, d := range file.Decls {
-			group, ok := d.(*ast.GenDecl)
-			if !ok {
-				continue
+	for _, f := range goFiles(t) {
+		ast.Inspect(f.File, func(n ast.Node) bool {
+			spec, isType := n.(*ast.TypeSpec)
+			if in := path.Dir(f.name); isType && !f.isTest() && !slices.Contains(where[spec.Name.Name], in) {
+				where[spec.Name.Name] = append(where[spec.Name.Name], in)
 			}
-			for _, s := range group.Specs {
-				if spec, ok := s.(*ast.TypeSpec); ok && !slices.Contains(where[spec.Name.Name], path.Dir(name)) {
-					where[spec.Name.Name] = append(where[spec.Name.Name], path.Dir(name))
-				}
-			}
-		}
+			_, isFunction := n.(*ast.FuncDecl) // whose types are its own
+			return !isFunction
+		})
 	}
 
 	for name, in := range where {
@@ -103,34 +92,28 @@ var (
 	thatOf = regexp.MustCompile(`(?i)\b(that|those) of\b`)
 )
 
-func measure(t *testing.T, name string) (f figures) {
+func (f goFile) measure(t *testing.T) (found figures) {
 	t.Helper()
 
-	set, file := parse(t, name)
-	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(text), "\n")
-	ast.Inspect(file, func(n ast.Node) bool {
+	lines := strings.Split(text(t, f.name), "\n")
+	ast.Inspect(f.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Body == nil {
 				break
 			}
-			for _, line := range lines[set.Position(n.Body.Lbrace).Line:max(set.Position(n.Body.Rbrace).Line-1,
-				set.Position(n.Body.Lbrace).Line)] {
-				f.body++
+			for _, line := range lines[f.line(n.Body.Lbrace):max(f.line(n.Body.Rbrace)-1, f.line(n.Body.Lbrace))] {
+				found.body++
 				if strings.TrimSpace(line) == "" {
-					f.blank++
+					found.blank++
 				}
 			}
 		case *ast.AssignStmt:
 			for _, left := range n.Lhs {
 				if id, ok := left.(*ast.Ident); ok && n.Tok == token.DEFINE && id.Name != "_" {
-					f.defined++
+					found.defined++
 					if len(id.Name) == 1 {
-						f.oneLetter++
+						found.oneLetter++
 					}
 				}
 			}
@@ -138,29 +121,18 @@ func measure(t *testing.T, name string) (f figures) {
 		return true
 	})
 
-	for _, group := range file.Comments {
+	for _, group := range f.Comments {
 		for _, comment := range group.List {
 			for line := range strings.SplitSeq(comment.Text, "\n") {
-				f.comments++
+				found.comments++
 				if what.MatchString(line) {
-					f.what++
+					found.what++
 				}
 				if thatOf.MatchString(line) {
-					f.thatOf++
+					found.thatOf++
 				}
 			}
 		}
 	}
-	return f
-}
-
-func parse(t *testing.T, name string) (*token.FileSet, *ast.File) {
-	t.Helper()
-
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, filepath.Join(root, name), nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(fmt.Errorf("parse %s: %w", name, err))
-	}
-	return set, file
+	return found
 }

@@ -1,13 +1,10 @@
 package layers
 
 import (
+	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -24,13 +21,8 @@ func TestNoLineIsLongerThan120Columns(t *testing.T) {
 		if !hasTextToRead(name) {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-
 		checked++
-		if numbers := tooLong(name, string(text)); len(numbers) > 0 {
+		if numbers := tooLong(name, text(t, name)); len(numbers) > 0 {
 			t.Errorf("%s: %d lines have more than %d columns: %v", name, len(numbers), maxColumns, numbers)
 		}
 	}
@@ -55,15 +47,8 @@ func TestLinesThatAreTooLongAreFound(t *testing.T) {
 }
 
 func TestEachDocCommentBeginsWithTheNameThatItDocuments(t *testing.T) {
-	for _, name := range files(t) {
-		if filepath.Ext(name) != ".go" {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, place := range otherNames(t, name, string(text)) {
+	for _, f := range goFiles(t) {
+		for _, place := range f.otherNames() {
 			t.Errorf("%s", place)
 		}
 	}
@@ -106,7 +91,7 @@ func undocumented() {}
 		`a.go:24: the comment of f begins with "E"`,
 		`a.go:27: the comment of G begins with "[Old]"`,
 	}
-	if got := otherNames(t, "a.go", text); !slices.Equal(got, want) {
+	if got := parse(t, "a.go", text).otherNames(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -114,23 +99,17 @@ func undocumented() {}
 // TestOneSwitchSkipsTests holds the promise of deploy/slow: which tests run depends on TICKETRAIL_TEST_ALL alone, never
 // on what a machine happens to have.
 func TestOneSwitchSkipsTests(t *testing.T) {
-	for _, name := range files(t) {
-		if !strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "deploy/slow/") {
+	for _, f := range goFiles(t) {
+		if !f.isTest() || strings.HasPrefix(f.name, "deploy/slow/") {
 			continue
 		}
-		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, filepath.Join(root, name), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		ast.Inspect(f, func(n ast.Node) bool {
+		ast.Inspect(f.File, func(n ast.Node) bool {
 			s, ok := n.(*ast.SelectorExpr)
 			if !ok || !slices.Contains([]string{"Skip", "Skipf", "SkipNow", "Short"}, s.Sel.Name) {
 				return true
 			}
 			if x, ok := s.X.(*ast.Ident); ok && slices.Contains([]string{"t", "b", "tb", "testing"}, x.Name) {
-				t.Errorf("%s:%d: %s.%s: use slow.Test", name, set.Position(s.Pos()).Line, x.Name, s.Sel.Name)
+				t.Errorf("%s:%d: %s.%s: use slow.Test", f.name, f.line(s.Pos()), x.Name, s.Sel.Name)
 			}
 			return true
 		})
@@ -165,15 +144,7 @@ func tooLong(name, text string) (numbers []int) {
 
 // otherNames returns the doc comments of a file that begin with another name than the one that they document, which a
 // rename leaves behind. A type's comment may begin with an article. The comment of a group documents no single name.
-func otherNames(t *testing.T, file, text string) (places []string) {
-	t.Helper()
-
-	set := token.NewFileSet()
-	f, err := parser.ParseFile(set, file, text, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-
+func (f goFile) otherNames() (places []string) {
 	check := func(doc *ast.CommentGroup, name string, articles ...string) {
 		words := strings.Fields(doc.Text())
 		if len(words) > 1 && slices.Contains(articles, words[0]) {
@@ -183,9 +154,8 @@ func otherNames(t *testing.T, file, text string) (places []string) {
 			strings.HasPrefix(words[0], name+"'") {
 			return
 		}
-		at := set.Position(doc.Pos())
-		places = append(places, at.Filename+":"+strconv.Itoa(at.Line)+": the comment of "+name+" begins with "+
-			strconv.Quote(words[0]))
+		places = append(places, fmt.Sprintf("%s:%d: the comment of %s begins with %q", f.name, f.line(doc.Pos()), name,
+			words[0]))
 	}
 	for _, d := range f.Decls {
 		switch d := d.(type) {
