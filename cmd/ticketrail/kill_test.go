@@ -22,19 +22,13 @@ import (
 // TestA200IsAPromise kills the real program, under load, at moments of chance's choosing.
 func TestA200IsAPromise(t *testing.T) { killUnderLoad(t, newDaemon(t, "", "grill", "bar", "cold"), 3) }
 
-func TestA200IsAPromiseThroughManyKills(t *testing.T) {
-	slow.Test(t)
-	t.Parallel()
-	killUnderLoad(t, newDaemon(t, "", "grill", "bar", "cold"), 15)
-}
-
 func TestA200IsAPromiseWithTheCopyOnAnotherDisk(t *testing.T) {
 	slow.Test(t, loopDisk...)
 	t.Parallel()
 	_, mount := mountDisk(t, "96M")
 	k := newDaemon(t, "", "grill", "bar", "cold")
 	edit(t, k.conf, "storage: {", fmt.Sprintf("storage: { copy: %q,", filepath.Join(mount, "copy")))
-	killUnderLoad(t, k, 8)
+	killUnderLoad(t, k, 15)
 	if logs, _ := filepath.Glob(filepath.Join(mount, "copy", "*.log")); len(logs) == 0 {
 		t.Error("there is no log on the other disk")
 	}

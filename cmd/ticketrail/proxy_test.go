@@ -114,12 +114,16 @@ func (p *frontProxy) recipe(name string, change ...string) string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	text := string(b)
-	change = append(change, "127.0.0.1:8443", p.daemon)
+	return p.changed(string(b), append(change, "127.0.0.1:8443", p.daemon)...)
+}
+
+// changed is a text in which each first of two words is the second one.
+func (p *frontProxy) changed(text string, change ...string) string {
+	p.t.Helper()
 	for i := 0; i < len(change); i += 2 {
 		next := strings.ReplaceAll(text, change[i], change[i+1])
 		if next == text {
-			p.t.Fatalf("%s has no %q", name, change[i])
+			p.t.Fatalf("there is no %q in\n%s", change[i], text)
 		}
 		text = next
 	}
@@ -168,9 +172,13 @@ func (p *frontProxy) run(program string, args ...string) {
 
 func (p *frontProxy) nginx() {
 	cert, key := p.certificate()
-	site := p.write("site.conf", p.recipe("nginx.conf", "listen 443", "listen "+p.address,
+	p.serve(p.recipe("nginx.conf", "listen 443", "listen "+p.address,
 		"/etc/ssl/kitchen.example.com.crt", cert, "/etc/ssl/private/kitchen.example.com.key", key,
 		"/var/log/nginx", p.dir))
+}
+
+// serve runs nginx with one file of its conf.d.
+func (p *frontProxy) serve(site string) {
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "user root;\n"
@@ -181,7 +189,7 @@ func (p *frontProxy) nginx() {
 	}
 	p.run("nginx", "-e", filepath.Join(p.dir, "main.log"), "-c", p.write("nginx.conf", fmt.Sprintf(
 		"%sdaemon off;\npid %s/pid;\nevents {}\nhttp {\n%saccess_log %s/access.log;\ninclude %s;\n}\n",
-		user, p.dir, temp, p.dir, site)))
+		user, p.dir, temp, p.dir, p.write("site.conf", site))))
 }
 
 func (p *frontProxy) caddy() {

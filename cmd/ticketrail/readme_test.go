@@ -60,23 +60,7 @@ func TestTheCommandsInDocumentsExist(t *testing.T) {
 	}
 }
 
-var (
-	link   = regexp.MustCompile(`\]\(([^):#]+)[^)]*\)`)
-	goFile = regexp.MustCompile(`[a-z_0-9/]+\.go\b`)
-)
-
-func TestEveryLinkOfADocumentLeadsToAFile(t *testing.T) {
-	for name, text := range documents(t) {
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
-			if strings.HasPrefix(m[1], "http") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(repository, filepath.Dir(name), m[1])); err != nil {
-				t.Errorf("%s: link to %s: %v", name, m[1], err)
-			}
-		}
-	}
-}
+var goFile = regexp.MustCompile(`[a-z_0-9/]+\.go\b`)
 
 // TestArchitectureNamesOnlyFilesThatExist: a line may name several files of one folder: receiver/routes.go, check.go.
 func TestArchitectureNamesOnlyFilesThatExist(t *testing.T) {

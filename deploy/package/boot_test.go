@@ -55,6 +55,16 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 		b.do("runuser -u ticketrail -- cat /etc/ticketrail/" + file)
 	}
 
+	// What root can read and the service's user cannot would end in a crash loop: a check finds it before.
+	b.do("chmod 600 /etc/ticketrail/ticketrail.yaml")
+	b.fails("ticketrail check", "user ticketrail cannot use the configuration (/etc/ticketrail/ticketrail.yaml: cannot be read")
+	b.do(`cd /etc/ticketrail && chmod 640 ticketrail.yaml && chgrp root secrets/webhook
+		head -c 24 /dev/urandom | base64 | tr +/ -_ >secrets/webhook
+		sed --in-place 's|secret_file: ""|secret_file: secrets/webhook|' ticketrail.yaml`)
+	b.fails("ticketrail check", "receiver.secret_file: /etc/ticketrail/secrets/webhook: permission denied")
+	b.do("chgrp ticketrail /etc/ticketrail/secrets/webhook && ticketrail check")
+	b.do("cp /mnt/ticketrail.yaml /etc/ticketrail/")
+
 	// A manager's browser changes the configuration, and keeps who may read it.
 	b.says(`at=http://localhost:9322/manage/api/settings
 		version=$(curl --silent $at | grep --only-matching '"version":"[0-9a-f]*"')
