@@ -41,11 +41,9 @@ const (
 func main() {
 	once := flag.Bool("once", false,
 		"send a fixed set of orders, wait until all are printed, print the books, exit 0 only if they balance")
-	pictures := flag.String("png", "", "folder for a picture (PNG) of each ticket; it is not removed")
-
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "usage: demo [--once] [--png FOLDER]")
+		fmt.Fprintln(os.Stderr, "usage: demo [--once]")
 		os.Exit(2)
 	}
 
@@ -53,7 +51,7 @@ func main() {
 	defer stop()
 
 	// The first orders of this seed include a void and a refire.
-	d := &demo{out: os.Stdout, once: *once, pictures: *pictures, seed: 38}
+	d := &demo{out: os.Stdout, once: *once, seed: 38}
 	if !*once {
 		d.seed = uint64(time.Now().UnixNano()) // other orders in every run
 	}
@@ -66,9 +64,8 @@ func main() {
 
 // A demo is one run.
 type demo struct {
-	once     bool
-	seed     uint64 // of the simulated service
-	pictures string // folder for pictures of tickets; empty: none
+	once bool
+	seed uint64 // of the simulated service
 
 	queue *queue.Queue
 	admin *admin.Client // asks the daemon as the commands do
@@ -95,11 +92,6 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if d.pictures != "" {
-		if err := os.MkdirAll(d.pictures, 0o755); err != nil {
-			return fmt.Errorf("--png: %w", err)
-		}
-	}
 
 	// The printers stop after the daemon, so that they receive its last bytes.
 	printing, unplug := context.WithCancel(context.Background())
@@ -133,7 +125,11 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	return d.evening(ctx, daemon, bar)
+}
 
+// evening runs the daemon until all orders are sent or ctx ends, and prints the books.
+func (d *demo) evening(ctx context.Context, daemon *app.App, bar *virtual.Printer) error {
 	// Not ctx: after Ctrl-C the daemon still has to print the accepted tickets.
 	serving, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -209,12 +205,6 @@ func (d *demo) printer(
 	p := virtual.New(virtual.Options{Name: name, Columns: 42, Keep: 100, Kanji: true, Can: can,
 		OnTicket: func(t virtual.Ticket) {
 			d.say("%s", t.Draw(fmt.Sprintf("%s printer, %s", name, t.End)))
-			if d.pictures == "" {
-				return
-			}
-			if err := t.WritePNG(filepath.Join(d.pictures, name)); err != nil {
-				d.say("write picture: %v", err)
-			}
 		},
 	})
 
@@ -261,7 +251,7 @@ service: { base_url: "%s", client_id: demo, client_secret_file: secret }
 const greeting = `ticketrail demo: the real daemon with simulated printers and a simulated service
 
   Ctrl-C stops the demo and removes its files.
-  ▒▒ on a ticket: text whose letters the printer lacks, printed as dots; --png shows it.
+  ▒▒ on a ticket: text whose letters the printer lacks, printed as dots.
 
   kitchen screens      http://%s/
     Open hot line and pass now, in windows that you see both; their orders come
