@@ -22,6 +22,8 @@ func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	writePair(t, dir, "a")
+	writePair(t, dir, "b")
 
 	var got []string
 	for _, block := range want {

@@ -75,11 +75,6 @@ func TestASecretThatAllUsersCanReadGivesAWarning(t *testing.T) {
 	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "(mode 0644); run chmod o= on it") {
 		t.Errorf("%q", c.Warnings)
 	}
-	c = mustLoad(t, good+"receiver: { path: /webhooks/"+one+" }\n")
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "move it to receiver.secret_file") ||
-		strings.Contains(c.Warnings[0], one) {
-		t.Errorf("%q", c.Warnings)
-	}
 }
 
 func TestRelativeSecretsAreFoundInTheCredentialsDirectory(t *testing.T) {

@@ -30,10 +30,3 @@ func TestASourceIsOfTheOnlyVenueOrOfTheOneThatItNames(t *testing.T) {
 		t.Error("it is used without an address")
 	}
 }
-
-func TestATokenThatCannotBeReadIsAWarning(t *testing.T) {
-	c := mustLoad(t, good+"source: { url: \"https://a\", token_file: /gone }\n")
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], CannotFetch+"/gone: no such file") {
-		t.Errorf("%q", c.Warnings)
-	}
-}
