@@ -15,22 +15,16 @@ func TestAnOrderThatWaitedAtARelayIsAsOldAsItIs(t *testing.T) {
 		q.accept(order("b", "grill"))
 		q.restart()
 		q.KeepOutcomes(true)
-		if got := q.station("grill").Oldest; got != 2*time.Hour {
-			t.Errorf("the oldest has waited %s", got)
-		}
+		wantEqual(t, q.station("grill").Oldest, 2*time.Hour)
 		q.must(q.MarkLate(bg, time.Hour))
 		q.wantOutcomes("1 accepted, 2 accepted, 1 late")
 		l := q.take("grill")
-		if got := l.Waited(); got != 2*time.Hour || l.Delivery().Ticket.Request != "a" {
-			t.Errorf("%s has waited %s", l.Delivery().Ticket.Request, got)
-		}
+		got := l.Waited()
+		wantTrue(t, got == 2*time.Hour && l.Delivery().Ticket.Request == "a", l.Delivery().Ticket.Request, got)
 		q.must(l.Return(bg, "not begun"))
 		q.wantExpired("grill", 2*time.Hour, 0)
 		q.wantExpired("grill", 2*time.Hour-1, 1)
-		if d := q.print("grill"); d.Ticket.Kind != ticket.Slip || d.Ticket.Lines[0].Name != "#a" {
-			t.Errorf("first came %+v", d.Ticket)
-		}
-		q.printAll("grill", "b")
+		q.printAll("grill", "slip of 1", "b")
 		q.wantDuplicate(aged("a", 3*time.Hour, "grill")) // its key is as old as its arrival here
 	})
 }
@@ -42,22 +36,9 @@ func TestAnAgeThatNoOrderCanHaveDoesNotCount(t *testing.T) {
 		} {
 			q.accept(aged(station, c.age, station))
 			time.Sleep(time.Second)
-			if got := q.station(station).Oldest - time.Second; got != c.want {
-				t.Errorf("%s: %s", c.age, got)
-			}
+			wantEqual(t, q.station(station).Oldest-time.Second, c.want, c.age)
 			q.print(station)
 		}
-	})
-}
-
-func TestANumberOfAnotherEveningIsAnotherOrderAlsoIfItWaitedAtARelay(t *testing.T) {
-	inBubble(t, func(_ *testing.T, q *testQueue) {
-		old := dinner("a", "1Fish", "grill")
-		old.Age = sameCheckFor + time.Hour
-		q.accept(old)
-		q.print("grill")
-		q.accept(dinner("b", "1Fish-", "grill"))
-		q.wantCopy(1, ReprintOptions{}, "1Fish")
 	})
 }
 

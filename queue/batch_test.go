@@ -32,9 +32,7 @@ func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
 						q.scenario(fmt.Sprint(j)).inOneTransaction(end, together...)
 						q.checkBooks()
 						q.checkMemory()
-						if t.Failed() {
-							t.Fatalf("after %s", name)
-						}
+						wantTrue(t, !t.Failed(), name)
 					}
 					q.stop()
 				}

@@ -45,9 +45,8 @@ func changesOfOneRequest(t *testing.T, r *rand.Rand) {
 			q.waitForStorage()
 			q.disk.clear()
 		}
-		if got := q.accept(req); got.Duplicate != (n > 0) && !got.Duplicate || known && got.Jobs > 0 {
-			t.Errorf("receipt %+v", got)
-		}
+		got := q.accept(req)
+		wantTrue(t, (got.Duplicate == (n > 0) || got.Duplicate) && (!known || got.Jobs == 0), got)
 		if r.IntN(4) == 0 {
 			q.killed()
 		}
@@ -143,44 +142,6 @@ func TestReportedContentPrintsOnlyIfAPersonPrintsIt(t *testing.T) {
 	first.Late = true
 	q.wantDuplicate(first)
 	q.wantPapers("grill", "CHANGED – replaces #142 of 19:30 UTC #142: 1Fish-")
-}
-
-func TestAChangeReplacesWhateverBecameOfTheTicket(t *testing.T) {
-	for name, do := range map[string]func(q *testQueue) error{
-		"waits":     func(*testQueue) error { return nil },
-		"printed":   func(q *testQueue) error { q.print("grill"); return nil },
-		"held":      func(q *testQueue) error { return q.take("grill").Hold(bg, "look") },
-		"failed":    func(q *testQueue) error { return q.take("grill").Fail(bg, "no") },
-		"cancelled": func(q *testQueue) error { return q.Cancel(bg, 1, "x") },
-		"expired":   func(q *testQueue) error { return errOf(q.Expire(bg, "grill", -time.Hour)) },
-		"moved":     func(q *testQueue) error { return errOf(q.Move(bg, []uint64{1}, "bar")) },
-		"lent": func(q *testQueue) error {
-			l := q.begin("grill")
-			q.accept(at(1, dinner("a", "2Fish", "grill")))
-			return l.Ack(bg, ticket.Sent, "")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			q := start(t)
-			q.accept(dinner("a", "1Fish", "grill"))
-			q.must(do(q))
-			q.accept(at(1, dinner("a", "2Fish", "grill")))
-			q.restart()
-			var last ticket.Delivery
-			for q.station("grill").Pending > 0 {
-				last = q.print("grill")
-			}
-			if text := paperText(last); text != "CHANGED – replaces #142 of 19:30 UTC #142: 2Fish" {
-				t.Errorf("printed last is %s", text)
-			}
-			if err := errOf(q.Reprint(bg, 1, ReprintOptions{Station: "wall"})); name != "moved" {
-				q.must(err)
-				if text := lines(q.print("wall")); text != "2Fish" {
-					t.Errorf("the copy is %s", text)
-				}
-			}
-		})
-	}
 }
 
 // TestAChangeOfAnOldTicketNamesIt: its job is no longer in the history.
@@ -295,19 +256,13 @@ var replacesText = regexp.MustCompile(`^CHANGED – replaces (#.*) of (\d\d:\d\d
 func (p papers) take(t *testing.T, station string, d ticket.Delivery) {
 	for _, head := range d.Ticket.Heads() {
 		m := replacesText.FindStringSubmatch(head)
-		if m == nil {
-			t.Fatalf("a head that no cook understands: %q", head)
-		}
+		wantTrue(t, m != nil, head)
 		old := station + " " + m[1] + " " + m[2]
-		if p[old] == "" {
-			t.Errorf("%s has no ticket %s of %s: %v", station, m[1], m[2], p)
-		}
+		wantTrue(t, p[old] != "", station, m[1], m[2], p)
 		delete(p, old)
 	}
 	name := fmt.Sprint(station, " #", d.Ticket.Number, " ", ticket.Clock(d.Ticket.Received, ""))
-	if p[name] != "" {
-		t.Errorf("two tickets are named %s", name)
-	}
+	wantEqual(t, p[name], "", name)
 	words := strings.Fields(lines(d))
 	slices.Sort(words)
 	p[name] = fmt.Sprint(station, " #", d.Ticket.Number, ": ", strings.Join(words, " "))
@@ -331,9 +286,7 @@ func (q *testQueue) wantPapers(station string, want ...string) {
 	for q.station(station).Pending > 0 {
 		got = append(got, paperText(q.print(station)))
 	}
-	if !slices.Equal(got, want) {
-		q.t.Errorf("%s printed %q, want %q", station, got, want)
-	}
+	wantTrue(q.t, slices.Equal(got, want), station, got, want)
 }
 
 func paperText(d ticket.Delivery) string {

@@ -20,10 +20,10 @@ import (
 // TestAFileIsKeptIfACrashLeavesALogAloneOnANewDiskOfCopies: a base copy is newer, or nothing is better than the file.
 func TestAFileIsKeptIfACrashLeavesALogAloneOnANewDiskOfCopies(t *testing.T) {
 	q := withHistory(t)
+	files := q.copies()
+	database := files.Database()
 	must(t, errors.Join(os.RemoveAll(q.o.Copy), os.Mkdir(q.o.Copy, 0o700)))
-	h := store.LogHeader{Log: 3, Database: databaseOf(q), Began: time.Now().UTC()}
-	files, err := store.ReadCopies(q.o.Copy)
-	must(t, err)
+	h := store.LogHeader{Log: 3, Database: database, Began: time.Now().UTC()}
 	log, err := store.CreateLog(files.Log(3), h, store.System) // the crash came before the file had its number
 	must(t, err)
 	must(t, log.Close())
@@ -38,8 +38,7 @@ func TestWhatWasRemovedWithItsHistoryIsNotMadeAgain(t *testing.T) {
 		q.print("grill")
 		q.must(errOf(q.Reprint(bg, 1, ReprintOptions{})))
 		synctest.Wait()
-		files, err := store.ReadCopies(q.o.Copy)
-		must(t, err)
+		files := q.copies()
 		log := files.Log(files.Newest())
 		content, err := os.ReadFile(log)
 		must(t, err)
@@ -57,9 +56,7 @@ func TestWhatWasRemovedWithItsHistoryIsNotMadeAgain(t *testing.T) {
 		must(t, os.Rename(away, q.o.Copy))
 		must(t, os.WriteFile(log, content, 0o600))
 		q.open()
-		if d := q.print("grill"); d.Ticket.Request != "b" || d.Doubt {
-			t.Errorf("printed is %+v", d)
-		}
+		q.printAll("grill", "b")
 		q.wantNothing("grill")
 	}, withCopies)
 }
@@ -67,32 +64,35 @@ func TestWhatWasRemovedWithItsHistoryIsNotMadeAgain(t *testing.T) {
 // TestALogIsCompleteOnlyIfNoBaseCopyWasCutOffAndNothingCameAfterItsEnd: else the next start makes a base copy.
 func TestALogIsCompleteOnlyIfNoBaseCopyWasCutOffAndNothingCameAfterItsEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
+		newest := func(when string, want uint64) {
+			t.Helper()
+			synctest.Wait()
+			wantEqual(t, q.copies().Newest(), want, when)
+		}
 		synctest.Wait()
-		q.stop()
-		files, err := store.ReadCopies(q.o.Copy)
-		must(t, err)
-		first := files.Newest()
+		q.restart()
+		newest("a stop in order", 1)
 
-		q.open() // continues the log, and dies before it has written a line
-		synctest.Wait()
-		content, err := os.ReadFile(files.Log(first))
+		files := q.copies() // it continues the log, and dies before it has written a line
+		content, err := os.ReadFile(files.Log(1))
 		must(t, err)
 		q.stop()
-		must(t, os.WriteFile(files.Log(first), content, 0o600))
+		must(t, os.WriteFile(files.Log(1), content, 0o600))
 		q.o.CheckCopy = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
 		q.open()
-		synctest.Wait()
-		if files, err = store.ReadCopies(q.o.Copy); err != nil || files.Newest() != first+1 {
-			t.Errorf("after a crash: %+v, %v", files, err)
-		}
+		newest("a crash", 2)
 
 		q.stop() // in the middle of the base copy
 		q.o.CheckCopy = func(context.Context, string) error { return nil }
 		q.open()
-		synctest.Wait()
-		if files, err = store.ReadCopies(q.o.Copy); err != nil || files.Newest() != first+2 {
-			t.Errorf("after a base copy that was cut off: %+v, %v", files, err)
-		}
+		newest("a base copy that was cut off", 3)
+
+		q.stop()
+		content, err = os.ReadFile(files.Log(3))
+		must(t, err)
+		must(t, os.WriteFile(files.Log(3), content[:len(content)-10], 0o600))
+		q.open()
+		newest("a log that is torn", 4)
 	}, withCopies)
 }
 
@@ -109,14 +109,10 @@ func TestABaseCopyThatFailsIsTriedLessAndLessOften(t *testing.T) {
 		q.open()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if len(at) < 5 {
-			t.Fatalf("attempts at %s", at)
-		}
+		wantTrue(t, len(at) >= 5, at)
 		pause := copyAgain
 		for i := range at[1:] {
-			if at[i+1]-at[i] != pause {
-				t.Errorf("attempts at %s", at)
-			}
+			wantEqual(t, at[i+1]-at[i], pause, at)
 			pause = min(2*pause, copyEvery)
 		}
 		q.o.CheckCopy = nil
@@ -148,9 +144,7 @@ func TestATicketOfAnotherDatabaseIsAsOldAsItWasWhenItCame(t *testing.T) {
 		other.o = q.o
 		other.open()
 		other.wantExpired("grill", 4*time.Hour, 0)
-		if d := other.print("grill"); d.Ticket.Request != "e" || d.Ticket.Kind != ticket.Order {
-			t.Errorf("printed is %+v", d)
-		}
+		other.printAll("grill", "e in doubt")
 	}, withCopies)
 }
 
@@ -160,25 +154,21 @@ func TestTwoDaemonsDoNotShareAFolderOfCopies(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		synctest.Wait()
-		files, err := store.ReadCopies(q.o.Copy)
-		must(t, err)
+		files := q.copies()
 		other := start(t, func(o *Options) { o.Copy = q.o.Copy })
 		defer other.stop()
 		wantErr(t, other.CopyProblem(), store.ErrShared)
 		other.wantNothing("grill")
 		q.stop()
 		other.anHourLater()
-		if now, err := store.ReadCopies(q.o.Copy); err != nil || !slices.Equal(now.Logs, files.Logs) {
-			t.Errorf("the other daemon has made of %+v %+v, %v", files, now, err)
-		}
+		now := q.copies()
+		wantTrue(t, slices.Equal(now.Logs, files.Logs), files, now)
 
 		q.open()
 		other.stop()
 		must(t, os.WriteFile(other.o.Path, []byte("damaged"), 0o600))
 		r, err := store.Recover(other.o.Path, other.o.Copy, Check, Contents, store.System)
-		if err != nil || r.Base != "" {
-			t.Errorf("the copies of the first one were used: %+v, %v", r, err)
-		}
+		wantTrue(t, err == nil && r.Base == "", r, err)
 		other.open()
 		if must(t, q.CopyProblem()); q.Ready() != nil {
 			t.Error(q.Ready())
@@ -188,46 +178,40 @@ func TestTwoDaemonsDoNotShareAFolderOfCopies(t *testing.T) {
 
 // TestStationsAreToldIfTheCopyEndsLongBeforeTheFile: its disk was away or broken, or somebody has removed a log.
 func TestStationsAreToldIfTheCopyEndsLongBeforeTheFile(t *testing.T) {
-	for name, c := range map[string]struct {
+	type end struct {
 		stopped, logLost bool
 		later            time.Duration
 		told             bool
-	}{
+	}
+	each(t, map[string]end{
 		"a crash":                 {later: time.Minute},
 		"a log that ended":        {later: 3 * time.Hour, told: true},
 		"a stop, and a long rest": {later: 3 * time.Hour, stopped: true},
 		"a log is missing":        {logLost: true, told: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, q *testQueue) {
-				q.accept(order("a", "grill"))
-				q.anHourLater()
-				q.accept(order("b", "grill"))
-				if synctest.Wait(); c.stopped {
-					q.stop()
-				}
-				away := q.o.Copy + ".away"
-				must(t, os.CopyFS(away, os.DirFS(q.o.Copy)))
-				files, err := store.ReadCopies(away)
-				must(t, err)
-				if c.logLost {
-					must(t, os.Remove(files.Log(files.Newest())))
-				}
-				if c.stopped {
-					q.open()
-				}
-				time.Sleep(c.later)
-				q.stop()
+	}, func(t *testing.T, q *testQueue, c end) {
+		q.accept(order("a", "grill"))
+		q.anHourLater()
+		q.accept(order("b", "grill"))
+		if synctest.Wait(); c.stopped {
+			q.stop()
+		}
+		away := q.o.Copy + ".away"
+		must(t, os.CopyFS(away, os.DirFS(q.o.Copy)))
+		files, err := store.ReadCopies(away)
+		must(t, err)
+		if c.logLost {
+			must(t, os.Remove(files.Log(files.Newest())))
+		}
+		if c.stopped {
+			q.open()
+		}
+		time.Sleep(c.later)
+		q.stop()
 
-				must(t, errors.Join(os.RemoveAll(q.o.Copy), os.Rename(away, q.o.Copy), os.Remove(q.o.Path)))
-				r, err := store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)
-				if must(t, err); !r.From.IsZero() != c.told {
-					t.Errorf("%s", r)
-				}
-				q.open()
-			}, withCopies)
-		})
-	}
+		must(t, errors.Join(os.RemoveAll(q.o.Copy), os.Rename(away, q.o.Copy)))
+		wantEqual(t, !q.recover().From.IsZero(), c.told)
+		q.open()
+	}, withCopies)
 }
 
 // TestLogsDoNotGrowWithoutBound: they may be on the disk of the database. After a long one comes a base copy; if none
@@ -236,8 +220,7 @@ func TestLogsDoNotGrowWithoutBound(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		grow := func(name string) {
 			synctest.Wait()
-			files, err := store.ReadCopies(q.o.Copy)
-			must(t, err)
+			files := q.copies()
 			must(t, os.Truncate(files.Log(files.Newest()), store.MaxLogs/2+1)) // a hole takes no space
 			q.accept(order(name, "grill"))
 			time.Sleep(2 * syncEvery)
@@ -257,17 +240,14 @@ func TestLogsDoNotGrowWithoutBound(t *testing.T) {
 			grow(id(n))
 			time.Sleep(copyEvery)
 		}
-		files, err := store.ReadCopies(q.o.Copy)
-		must(t, err)
+		files := q.copies()
 		long := 0
 		for _, n := range files.Logs {
 			if info, err := os.Stat(files.Log(n)); err == nil && info.Size() > store.MaxLogs/2 {
 				long++
 			}
 		}
-		if long > 2 || q.CopyProblem() == nil {
-			t.Errorf("%d logs are long, problem: %v", long, q.CopyProblem())
-		}
+		wantTrue(t, long <= 2 && q.CopyProblem() != nil, long, q.CopyProblem())
 		q.o.CheckCopy = nil
 	}, withCopies)
 }
@@ -276,8 +256,7 @@ func TestLogsDoNotGrowWithoutBound(t *testing.T) {
 func TestADiskOfCopiesThatHangsDelaysNoStart(t *testing.T) {
 	slow.Test(t)
 	q := withHistory(t)
-	files, err := store.ReadCopies(q.o.Copy)
-	must(t, err)
+	files := q.copies()
 	log := files.Log(files.Newest())
 	must(t, errors.Join(os.Remove(log), syscall.Mkfifo(log, 0o600)))
 	q.open()
@@ -294,9 +273,7 @@ func TestATicketThatThisVersionCannotReadIsHeldAndTheNextOnePrints(t *testing.T)
 		return tx.Bucket(bucketNames[bucketJobs]).Put(key64(1), seal([]byte(`{"v":"of a later version"}`)))
 	})
 	q.open()
-	if d := q.print("grill"); d.Job != 2 {
-		t.Errorf("printed is %+v", d)
-	}
+	q.printAll("grill", id(1))
 	q.wantState(1, ticket.Held)
 	must(t, q.Ready())
 }
@@ -316,11 +293,4 @@ func TestTheNewestTwoDamagedFilesAreKept(t *testing.T) {
 	if slices.Sort(kept); !slices.Equal(kept, []string{id(2), id(3)}) {
 		t.Errorf("kept are %q", kept)
 	}
-}
-
-// databaseOf is the name of the database of a queue.
-func databaseOf(q *testQueue) string {
-	files, err := store.ReadCopies(q.o.Copy)
-	must(q.t, err)
-	return files.Database()
 }

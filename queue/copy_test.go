@@ -39,9 +39,7 @@ func TestWithoutACopyAnEmptyFileBeginsAndEachStationIsTold(t *testing.T) {
 	must(t, os.RemoveAll(q.o.Copy))
 	must(t, os.WriteFile(q.o.Path, []byte("damaged"), 0o600))
 	r, err := store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)
-	if err != nil || r.Base+r.String() == "" || r.Kept == "" || r.From.IsZero() {
-		t.Fatalf("%+v, %v", r, err)
-	}
+	wantTrue(t, err == nil && r.Base+r.String() != "" && r.Kept != "" && !r.From.IsZero(), r, err)
 	q.open()
 	want := "Orders before " + ticket.Clock(r.From, "Europe/Rome") + " may be missing: check the till"
 	for range 2 { // once
@@ -62,8 +60,7 @@ func TestWithoutASoundBaseCopyTheLogIsPlayedIntoAnEmptyFile(t *testing.T) {
 	for _, name := range matches(q.o.Copy + "/*.db") {
 		must(t, os.WriteFile(name, []byte("damaged"), 0o600))
 	}
-	must(t, os.Remove(q.o.Path))
-	must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+	q.recover()
 	q.wantHistory(true)
 }
 
@@ -75,33 +72,12 @@ func TestACopyIsMadeEachHourAndTwoAreKept(t *testing.T) {
 			time.Sleep(copyEvery)
 		}
 		synctest.Wait()
-		files, err := store.ReadCopies(q.o.Copy)
-		must(t, err)
+		files := q.copies()
 		if !slices.Equal(files.Bases, []uint64{4, 5}) || !slices.Equal(files.Logs, []uint64{4, 5}) {
 			t.Errorf("%+v", files)
 		}
-		if err := q.CopyProblem(); err != nil {
-			t.Error(err)
-		}
+		must(t, q.CopyProblem())
 	}, withCopies)
-}
-
-func TestAnEndedLogIsContinuedAndOneThatIsNotBeginsABaseCopy(t *testing.T) {
-	q := withHistory(t) // a log that is complete
-	q.open()
-	q.accept(order("f", "grill"))
-	q.stop()
-	files, err := store.ReadCopies(q.o.Copy)
-	if err != nil || files.Newest() != 2 {
-		t.Errorf("after a stop in order: %+v, %v", files, err)
-	}
-	content, err := os.ReadFile(files.Log(2))
-	must(t, err)
-	must(t, os.WriteFile(files.Log(2), content[:len(content)-10], 0o600)) // torn
-	q.inBubble(synctest.Wait)
-	if files, err = store.ReadCopies(q.o.Copy); err != nil || files.Newest() != 3 {
-		t.Errorf("after a crash: %+v, %v", files, err)
-	}
 }
 
 // TestACopyDiskThatFailsRefusesNoOrder: it is absent, full, or does not answer. When it works again, a base copy has
@@ -114,15 +90,12 @@ func TestACopyDiskThatFailsRefusesNoOrder(t *testing.T) {
 		q.open()
 		q.orders(3, "grill")
 		synctest.Wait()
-		if q.Ready() != nil || q.CopyProblem() == nil {
-			t.Errorf("ready %v, problem %v", q.Ready(), q.CopyProblem())
-		}
+		wantTrue(t, q.Ready() == nil && q.CopyProblem() != nil, q.Ready(), q.CopyProblem())
 		must(t, os.Remove(q.o.Path+".blocked"))
 		time.Sleep(2 * copyAgain)
 		synctest.Wait()
-		if files, err := store.ReadCopies(q.o.Copy); q.CopyProblem() != nil || err != nil || len(files.Bases) != 1 {
-			t.Errorf("problem %v, %+v, %v", q.CopyProblem(), files, err)
-		}
+		files := q.copies()
+		wantTrue(t, q.CopyProblem() == nil && len(files.Bases) == 1, q.CopyProblem(), files)
 	})
 }
 
@@ -142,14 +115,11 @@ func TestABaseCopyThatFailsAtAnyStepLosesNothing(t *testing.T) {
 					s.failIn(step)
 					time.Sleep(copyEvery)
 					synctest.Wait()
-					if err := opened.CopyProblem(); (err != nil) != (step < steps) {
-						t.Errorf("the base copy: %v", err)
-					}
+					wantEqual(t, opened.CopyProblem() != nil, step < steps)
 					must(t, opened.Close())
 				})
 
-				must(t, os.Remove(q.o.Path))
-				must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+				q.recover()
 				q.wantHistory(true)
 			})
 		}
@@ -167,11 +137,7 @@ func TestAFileOfAnotherDatabaseTakesWhatTheLogHas(t *testing.T) {
 	for _, name := range []string{"x", "d", "e"} {
 		q.wantDuplicate(order(name, "grill"))
 	}
-	for _, want := range []string{"x", "e"} {
-		if d := q.print("grill"); d.Ticket.Request != want || d.Doubt != (want != "x") {
-			t.Errorf("printed is %+v, want %s", d, want)
-		}
-	}
+	q.printAll("grill", "x", "e in doubt")
 }
 
 func TestADatabaseWithoutCopiesBeginsThem(t *testing.T) {
@@ -180,12 +146,9 @@ func TestADatabaseWithoutCopiesBeginsThem(t *testing.T) {
 	q.stop()
 	withCopies(&q.o)
 	q.inBubble(synctest.Wait)
-	must(t, os.Remove(q.o.Path))
-	must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+	q.recover()
 	q.open()
-	if d := q.print("grill"); d.Ticket.Request != "a" || !d.Doubt {
-		t.Errorf("printed is %+v", d)
-	}
+	q.printAll("grill", "a in doubt")
 }
 
 // TestALineSaysWhatWasStored, whatever a body is.
@@ -249,12 +212,9 @@ func TestTheLongestLineOfTheLogIsReadAgain(t *testing.T) {
 		q.accept(r)
 		time.Sleep(2 * copyAgain)
 		q.stop()
-		must(t, os.Remove(q.o.Path))
-		must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+		q.recover()
 		q.open()
-		if n := len(q.jobs(Filter{})); n != 2 {
-			t.Errorf("%d tickets came back: %+v", n, q.Notices())
-		}
+		wantEqual(t, len(q.jobs(Filter{})), 2, q.Notices())
 	}, withCopies)
 }
 
@@ -268,8 +228,7 @@ func TestWhatPrintedOrReplacedAJobIsKnownAfterARestore(t *testing.T) {
 		q.must(errOf(q.Reprint(bg, 1, ReprintOptions{})))
 		q.print("grill")
 		q.stop()
-		must(t, os.Remove(q.o.Path))
-		must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+		q.recover()
 		q.open()
 		wantErr(t, errOf(q.Reprint(bg, 1, ReprintOptions{})), ErrConflict)
 		q.wantSiblings("3 grill sent, 2 bar at pass sent", 2)
@@ -294,9 +253,8 @@ func TestACopyIsRestoredByHandFromAnotherFolderOrOneFile(t *testing.T) {
 			}
 			r, err := store.Restore(q.o.Path, q.o.Copy, source, Check, Contents)
 			must(t, err)
-			if kept := matches(q.o.Copy + ".before-restore-*"); len(kept) != 1 || r.Kept == "" {
-				t.Errorf("kept are %q and %q", kept, r.Kept)
-			}
+			kept := matches(q.o.Copy + ".before-restore-*")
+			wantTrue(t, len(kept) == 1 && r.Kept != "", kept, r.Kept)
 			q.wantHistory(true)
 		})
 	}
@@ -368,9 +326,7 @@ func newEvening(t *testing.T) *evening {
 		some(20)
 		moved, err := q.MoveAll(bg, "cold", "bar")
 		q.must(err)
-		if len(moved) == 0 {
-			t.Error("nothing was moved")
-		}
+		wantTrue(t, len(moved) != 0, "nothing was moved")
 		print("bar")
 		q.must(errOf(q.Reprint(bg, 1, ReprintOptions{})))
 		q.anHourLater()
@@ -439,9 +395,7 @@ func (e *evening) damages() (all []damage) {
 // judgeSome judges about so many of the ways to damage the file, evenly.
 func (e *evening) judgeSome(t *testing.T, n int) {
 	all := e.damages()
-	if len(all) < n {
-		t.Fatalf("there are only %d ways", len(all))
-	}
+	wantTrue(t, len(all) >= n, len(all))
 	for i, d := range all {
 		if i%(len(all)/n+1) == 0 || d.always {
 			t.Run(d.name, func(t *testing.T) { e.judge(t, d.change) })
@@ -469,15 +423,11 @@ func (e *evening) judge(t *testing.T, change func(t *testing.T, path string)) {
 			q.must(d.Ack(bg, ticket.Sent, ""))
 			got := d.Delivery()
 			printed[got.Ticket.Request]++
-			if e.printed[got.Ticket.Request] > 0 && !got.Doubt && !got.Reprint {
-				t.Errorf("%s prints again at %s without a mark", got.Ticket.Request, station)
-			}
+			wantTrue(t, e.printed[got.Ticket.Request] == 0 || got.Doubt || got.Reprint, got.Ticket.Request, station)
 		}
 	}
 	for _, name := range e.all {
-		if e.printed[name]+printed[name] == 0 {
-			t.Errorf("%s is lost", name)
-		}
+		wantTrue(t, e.printed[name]+printed[name] != 0, name)
 		q.wantDuplicate(e.body(order(name, "grill")))
 	}
 	q.stop()

@@ -37,18 +37,16 @@ func TestKeysInHourlyBucketsOfEarlierVersionsAreKnownUntilTheyExpire(t *testing.
 			return tx.Bucket(bucketNames[bucketMeta]).Put(keyClock, v)
 		})
 		q.accept(order("new", "grill"))
-		if got := q.accept(cancelled(order("old 40", "grill"))); !got.Conflict {
-			t.Errorf("receipt %+v", got)
-		}
+		got := q.accept(cancelled(order("old 40", "grill")))
+		wantTrue(t, got.Conflict, got)
 		for now := hours; now < hours+retention; now++ {
 			synctest.Wait()
 			for hour := now - retention; hour <= hours; hour++ {
 				q.wantDuplicate(order(fmt.Sprint("old ", hour), "grill"))
 			}
 			q.wantDuplicate(order("new", "grill"))
-			if n, want := q.count(bucketDedup), hours-now+retention+1; n != want {
-				t.Fatalf("in hour %d %d buckets are left, want %d", now, n, want)
-			}
+			n, want := q.count(bucketDedup), hours-now+retention+1
+			wantTrue(t, n == want, now, n, want)
 			time.Sleep(time.Hour)
 		}
 		time.Sleep(time.Hour)

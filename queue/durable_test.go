@@ -32,9 +32,7 @@ func TestAPowerCutAfterAFailedSyncLeavesAnIntactFile(t *testing.T) {
 			q.waitForStorage()
 			q.wantDuplicate(order("b", "grill"))
 			q.print("grill")
-			if p.powerCuts < 3 {
-				t.Errorf("power failed at only %d commits", p.powerCuts)
-			}
+			wantTrue(t, p.powerCuts >= 3, p.powerCuts)
 		})
 	}
 }
@@ -51,17 +49,14 @@ func TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile(t *testing.T) {
 			p.syncFails.Store(true)
 			q.wantRefused(order("b", "grill"), ErrStorageFailed)
 			q.must(q.Close())
-			if q, err := open(q.o, p.hooks()); !errors.Is(err, syscall.EIO) {
-				t.Fatalf("opened %v, %v", q != nil, err)
-			}
+			opened, err := open(q.o, p.hooks())
+			wantTrue(t, errors.Is(err, syscall.EIO), opened != nil, err)
 			p.clear()
 			p.syncFails.Store(false)
 			p.powerFails = true
 			p.open()
 			q.wantDuplicate(order("b", "grill"))
-			if p.powerCuts == 0 {
-				t.Error("power failed at no commit")
-			}
+			wantTrue(t, p.powerCuts != 0, "power failed at no commit")
 		})
 	}
 }
@@ -93,9 +88,7 @@ func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
 		before := q.disk.commits()
 		q.open()
 		q.wantDuplicate(order("a", "grill"))
-		if q.disk.commits() == before {
-			t.Error("it is answered, and nothing has been committed since the failure")
-		}
+		wantTrue(t, q.disk.commits() != before, "it is answered, and nothing has been committed since the failure")
 		q.must(q.Close())
 		q.disk.willEnd(fails, fails) // the commit at the start, and the probe commit after it
 		q.open()
@@ -112,12 +105,9 @@ func TestWithoutAReserveNoneIsMissed(t *testing.T) {
 		must(t, os.WriteFile(store.ReservePath(o.Path), nil, 0o600))
 	})
 	q.stop()
-	if strings.Contains(log.String(), "reserve") {
-		t.Errorf("logged: %s", &log)
-	}
-	if _, err := os.Stat(store.ReservePath(q.o.Path)); err == nil {
-		t.Error("the reserve of an earlier configuration is left")
-	}
+	wantTrue(t, !strings.Contains(log.String(), "reserve"), &log)
+	_, err := os.Stat(store.ReservePath(q.o.Path))
+	wantTrue(t, err != nil, "the reserve of an earlier configuration is left")
 }
 
 // TestAStartThatFindsTheDiskFullGivesUpTheReserve: a copy-on-write filesystem needs space even to rewrite a page.
@@ -154,9 +144,8 @@ func TestCloseStoresTheEndOfALeaseThatStorageHadRefusedOrItLeavesADoubt(t *testi
 			q.open()
 			if refused {
 				wantErr(t, err, ErrClosed)
-				if d := q.print("grill"); !d.Doubt {
-					t.Errorf("printed %+v without the mark", d)
-				}
+				d := q.print("grill")
+				wantTrue(t, d.Doubt, d)
 				return
 			}
 			q.must(err)
@@ -256,9 +245,7 @@ func TestAReserveIsWrittenAtTheStartUnlessItIsThereWithItsSize(t *testing.T) {
 		must(t, errors.Join(errOf(f.WriteAt([]byte("mark"), 1<<19)), f.Close()))
 		q.restart()
 		b, err := os.ReadFile(store.ReservePath(q.o.Path))
-		if len(b) != c.want || !bytes.Contains(b, []byte("mark")) || err != nil {
-			t.Errorf("%+v: %d bytes, %v", c, len(b), err)
-		}
+		wantTrue(t, len(b) == c.want && bytes.Contains(b, []byte("mark")) && err == nil, c, len(b), err)
 	}
 }
 
@@ -284,9 +271,8 @@ func TestAClockThatIsSetWhileItIsReadDoesNotChangeTheRunningTime(t *testing.T) {
 				q.o.Clock = tt.then
 				q.killed()
 				synctest.Wait()
-				if r := q.clock.running(); r > time.Hour {
-					t.Errorf("running time jumps to %s", r)
-				}
+				r := q.clock.running()
+				wantTrue(t, r <= time.Hour, r)
 				q.wantDuplicate(order("a", "grill"))
 			}, func(o *Options) { o.Clock = tt.before })
 		})
@@ -347,9 +333,7 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 		q.must(os.Remove(store.ReservePath(q.o.Path)))
 		refused(2*store.MinFree+reserve-1, "c")
 		taken(2*store.MinFree+reserve, "c")
-		if n := strings.Count(log.String(), fmt.Sprintf("need_bytes=%d\n", 2*store.MinFree)); n != 2 {
-			t.Errorf("what is needed is logged %d times: %s", n, &log)
-		}
+		wantEqual(t, strings.Count(log.String(), fmt.Sprintf("need_bytes=%d\n", 2*store.MinFree)), 2, &log)
 	}, logTo(&log), func(o *Options) { o.Reserve = reserve })
 }
 
@@ -434,14 +418,11 @@ func (p *cachedDisk) open() {
 func wantHang(t *testing.T, q *testQueue, resume func(), after time.Duration) {
 	t.Helper()
 	time.Sleep(after)
-	if w := q.Waiting(); w < time.Minute {
-		t.Errorf("the disk hangs, and only %s are waited", w)
-	}
+	w := q.Waiting()
+	wantTrue(t, w >= time.Minute, w)
 	resume()
 	synctest.Wait()
-	if w := q.Waiting(); w != 0 {
-		t.Errorf("it goes on, and %s are waited", w)
-	}
+	wantEqual(t, q.Waiting(), 0)
 }
 
 // An ntpClock is wrong until it is asked whether it is synchronized: at that moment NTP answers.

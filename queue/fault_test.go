@@ -3,7 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
-	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,9 +37,8 @@ func TestABeginThatFailedLeavesADoubtOnlyIfItPersistedAndACrashCameBeforeTheEnd(
 			}
 			q.restart()
 			want := crash && end == failsButPersist
-			if d := q.take(id(n)).Delivery(); d.Doubt != want || !crash && d.Attempt != 2 {
-				t.Errorf("crash %t: next %+v", crash, d)
-			}
+			d := q.take(id(n)).Delivery()
+			wantTrue(t, d.Doubt == want && (crash || d.Attempt == 2), crash, d)
 		}
 	})
 }
@@ -87,29 +86,25 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 				check := func() {
 					t.Helper()
 					j := q.job(l.Delivery().Job)
-					if j.State != tt.want || j.Attempts != tt.tries || j.Doubt != tt.doubt {
-						t.Errorf("job %+v", j)
-					}
+					wantTrue(t, j.State == tt.want && j.Attempts == tt.tries && j.Doubt == tt.doubt, j)
 					q.checkBooks()
 					q.wantOutcomes("1 accepted, 2 accepted" + noted[tt.want])
-					if n := q.count(bucketFinished); n > 1 {
-						t.Errorf("it finished %d times", n)
-					}
+					n := q.count(bucketFinished)
+					wantTrue(t, n <= 1, n)
 				}
 				check()
 				q.restart()
 				check()
-				want := "b"
-				if tt.want == ticket.Pending {
-					want = "a"
-				}
-				q.printAll("grill", want)
-				if tt.want == ticket.Moved {
-					d := q.print("bar")
-					if d.Ticket.Request != "a" || d.Doubt != tt.doubt || !slices.Equal(d.RefusedBy, []string{"grill"}) {
-						t.Errorf("bar got %+v", d)
-					}
+				mark := map[bool]string{true: "in doubt"}[tt.doubt]
+				switch tt.want {
+				case ticket.Pending:
+					q.printAll("grill", strings.TrimSpace("a "+mark))
+				case ticket.Moved:
+					q.printAll("bar", "a "+strings.TrimPrefix(mark+", for grill, refused by grill", ", "))
 					q.wantNothing("bar")
+					fallthrough
+				default:
+					q.printAll("grill", "b")
 				}
 			})
 		})
@@ -123,9 +118,7 @@ func TestTheEndOfALeaseIsStoredAlsoAfterItsCallerGaveUp(t *testing.T) {
 		q.disk.willEnd(end, fails, fails)
 		ctx, cancel := context.WithTimeout(bg, 100*time.Millisecond)
 		defer cancel()
-		if err := l.Ack(ctx, ticket.Sent, ""); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("err %v", err)
-		}
+		wantErr(t, l.Ack(ctx, ticket.Sent, ""), context.DeadlineExceeded)
 		q.wantNothing("grill")
 		q.waitForStorage()
 		q.wantState(l.Delivery().Job, ticket.Sent)
@@ -158,9 +151,7 @@ func TestMoveAllOverAFailureMovesEachJobOnceAndInOrder(t *testing.T) {
 		q.orders(tickets, "grill")
 		q.disk.willEnd(works, end)
 		moved, err := q.MoveAll(bg, "grill", "bar")
-		if !errors.Is(err, ErrStorageFailed) || len(moved) != atOnce {
-			t.Fatalf("%d moved, %v", len(moved), err)
-		}
+		wantTrue(t, errors.Is(err, ErrStorageFailed) && len(moved) == atOnce, len(moved), err)
 		q.waitForStorage()
 		moved, err = q.MoveAll(bg, "grill", "bar")
 		want := tickets - atOnce
@@ -173,9 +164,7 @@ func TestMoveAllOverAFailureMovesEachJobOnceAndInOrder(t *testing.T) {
 		q.restart()
 		q.wantNothing("grill")
 		for n := range tickets {
-			if d := q.print("bar"); d.Ticket.Request != id(n) || d.Reprint || d.Doubt {
-				t.Fatalf("printed %+v, want %s", d, id(n))
-			}
+			q.printAll("bar", id(n))
 		}
 		q.wantNothing("bar")
 	})
@@ -187,14 +176,11 @@ func TestAValueIsStoredAsItWasPutAlsoAfterItsCallerGaveUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
 		value := []byte("grill: burger")
-		if err := s.Put(ctx, "k", value); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("err %v", err)
-		}
+		wantErr(t, s.Put(ctx, "k", value), context.DeadlineExceeded)
 		copy(value, "used for something else")
 		commit()
-		if got, ok, err := s.Get("k"); string(got) != "grill: burger" || !ok || err != nil {
-			t.Errorf("stored %q, %v, %v", got, ok, err)
-		}
+		got, ok, err := s.Get("k")
+		wantTrue(t, string(got) == "grill: burger" && ok && err == nil, got, ok, err)
 	})
 }
 
@@ -222,12 +208,9 @@ func TestMaintenanceThatFailsRemovesNothingEarlyAndIsDoneLater(t *testing.T) {
 				q.wantState(1, ticket.Sent)
 				hours(26) // the keys of a day are dropped together
 				q.wantNew(order("old", "grill"))
-				if _, _, _, err := q.Job(bg, 1); !errors.Is(err, ErrNotFound) {
-					t.Errorf("history is kept for ever: %v", err)
-				}
-				if struck < 10 {
-					t.Errorf("only %d hours had something to fail", struck)
-				}
+				_, _, _, err := q.Job(bg, 1)
+				wantTrue(t, errors.Is(err, ErrNotFound), err)
+				wantTrue(t, struck >= 10, struck)
 			}, func(o *Options) { o.DedupRetention, o.HistoryRetention = 10*time.Hour, 10*time.Hour })
 		})
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -65,6 +64,15 @@ func inBubble(t *testing.T, f func(t *testing.T, q *testQueue), change ...func(*
 	})
 }
 
+// each runs f with each of the cases, in a bubble with a queue.
+func each[C any](t *testing.T, cases map[string]C, f func(t *testing.T, q *testQueue, c C), change ...func(*Options)) {
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, q *testQueue) { f(t, q, c) }, change...)
+		})
+	}
+}
+
 // pairs runs f twice: with a commit that fails, and with one that fails but persists.
 func pairs(t *testing.T, f func(t *testing.T, q *testQueue, end commitResult)) {
 	for _, end := range []commitResult{fails, failsButPersist} {
@@ -89,13 +97,9 @@ func (q *testQueue) stop() {
 		return
 	}
 	q.checkBooks()
-	if err := q.Close(); err != nil {
-		q.t.Error(err)
-	}
+	must(q.t, q.Close())
 	q.Queue = nil
-	if err := Check(q.o.Path); (err != nil) != q.unsound {
-		q.t.Errorf("Check finds %v", err)
-	}
+	wantEqual(q.t, Check(q.o.Path) != nil, q.unsound)
 }
 
 // restart is a clean restart.
@@ -255,9 +259,7 @@ func (d *disk) commits() int {
 func (q *testQueue) failCommit(end commitResult, step func() error) {
 	q.t.Helper()
 	q.disk.willEnd(end)
-	if err := step(); !errors.Is(err, ErrStorageFailed) {
-		q.t.Fatalf("err %v, want %v", err, ErrStorageFailed)
-	}
+	wantErr(q.t, step(), ErrStorageFailed)
 	q.waitForStorage()
 }
 
@@ -317,17 +319,6 @@ func cancelled(r ticket.Request) ticket.Request {
 	return r
 }
 
-// with is request "a" with these lines for the grill.
-func with(names ...string) ticket.Request {
-	r := order("a", "grill")
-	r.Drafts[0].Ticket.Lines = nil
-	for _, n := range names {
-		r.Drafts[0].Ticket.Lines = append(r.Drafts[0].Ticket.Lines, ticket.Line{Quantity: "1", Name: n})
-	}
-	r.Body = fmt.Append(nil, names)
-	return r
-}
-
 // dinner is request id, order 142, with lines such as 3Fish and 1Pie-, which is void, at each station.
 func dinner(id, lines string, stations ...string) ticket.Request {
 	r := order(id, stations...)
@@ -367,9 +358,7 @@ func (q *testQueue) take(station string) *Lease {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	l, err := q.Take(ctx, station)
-	if err != nil {
-		q.t.Fatalf("take from %s: %v", station, err)
-	}
+	wantTrue(q.t, err == nil, station, err)
 	return l
 }
 
@@ -390,33 +379,34 @@ func (q *testQueue) print(station string) ticket.Delivery {
 	return l.Delivery()
 }
 
-// printAll prints the tickets of these requests, which must be next in this order.
-func (q *testQueue) printAll(station string, requests ...string) {
+// printAll prints what is next, which must be this, see said.
+func (q *testQueue) printAll(station string, want ...string) {
 	q.t.Helper()
-	for _, r := range requests {
-		if d := q.print(station); d.Ticket.Request != r {
-			q.t.Errorf("printed %+v, want %s", d, r)
-		}
+	for _, w := range want {
+		wantEqual(q.t, said(q.print(station)), w, station)
 	}
 }
 
-// prints prints all that waits at the grill.
-func (q *testQueue) prints(want ...string) {
-	q.t.Helper()
-	var got []string
-	for q.station("grill").Pending > 0 {
-		t, s := q.print("grill").Ticket, ""
-		if t.Changed != nil {
-			s = "changed"
-		}
-		for _, l := range t.Lines {
-			s += map[bool]string{false: " ", true: " -"}[l.Void] + l.Quantity + " " + l.Name
-		}
-		got = append(got, strings.TrimSpace(s+" "+strings.Join(append(t.Notes, t.Raw), " ")))
+// said is a ticket in words, such as "a", "a in doubt", "a changed, reprint" or "slip of 2".
+func said(d ticket.Delivery) string {
+	name := d.Ticket.Request
+	if d.Ticket.Kind == ticket.Slip {
+		name = fmt.Sprint("slip of ", len(d.Ticket.Lines))
 	}
-	if !slices.Equal(got, want) {
-		q.t.Errorf("printed %q, want %q", got, want)
+
+	var marks []string
+	for i, is := range []bool{d.Doubt, d.Ticket.Changed != nil, d.Reprint} {
+		if is {
+			marks = append(marks, []string{"in doubt", "changed", "reprint"}[i])
+		}
 	}
+	if d.For != "" {
+		marks = append(marks, "for "+d.For)
+	}
+	if len(d.RefusedBy) > 0 {
+		marks = append(marks, "refused by "+strings.Join(d.RefusedBy, " "))
+	}
+	return strings.TrimSpace(name + " " + strings.Join(marks, ", "))
 }
 
 // printShown prints at the grill what the dark screen wall showed.
@@ -462,9 +452,7 @@ func (q *testQueue) content() []byte {
 
 func (q *testQueue) checkBooks() {
 	q.t.Helper()
-	if n := q.Unaccounted(); n != 0 {
-		q.t.Errorf("the books are off by %d: %+v", n, q.Stations())
-	}
+	wantEqual(q.t, q.Unaccounted(), 0, q.Stations())
 }
 
 // checkMemory compares what is in memory with what the file has. No ticket may be lent.
@@ -474,9 +462,7 @@ func (q *testQueue) checkMemory() {
 	q.must(q.view(func(tx *bolt.Tx) (err error) { m, err = load(tx); return err }))
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.Queue.open != m.open {
-		q.t.Errorf("%d jobs are open, in the file %d", q.Queue.open, m.open)
-	}
+	wantEqual(q.t, q.Queue.open, m.open)
 	for name, l := range q.lanes {
 		f := m.lanes.of(name)
 		if len(l.pending)+len(f.pending) > 0 && !reflect.DeepEqual(l.pending, f.pending) {
@@ -485,9 +471,7 @@ func (q *testQueue) checkMemory() {
 		if !reflect.DeepEqual(l.held, f.held) || (l.Hold == nil) != (f.Hold == nil) {
 			q.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.Hold, f.held, f.Hold)
 		}
-		if !reflect.DeepEqual(l.Books, f.Books) {
-			q.t.Errorf("%s: books %+v, in the file %+v", name, l.Books, f.Books)
-		}
+		wantTrue(q.t, reflect.DeepEqual(l.Books, f.Books), name, l.Books, f.Books)
 	}
 }
 
@@ -501,56 +485,45 @@ func (q *testQueue) wantNothing(station string) {
 
 func (q *testQueue) wantReceipt(r ticket.Request, want ticket.Receipt) {
 	q.t.Helper()
-	if got := q.accept(r); got != want {
-		q.t.Errorf("%s: receipt %+v, want %+v", r.ID, got, want)
-	}
+	wantEqual(q.t, q.accept(r), want, r.ID)
 }
 
 // wantNew sends a request that must not be known.
 func (q *testQueue) wantNew(r ticket.Request) {
 	q.t.Helper()
-	if got := q.accept(r); got.Duplicate {
-		q.t.Errorf("%s is known: %+v", r.ID, got)
-	}
+	got := q.accept(r)
+	wantTrue(q.t, !got.Duplicate, r.ID, got)
 }
 
 // wantDuplicate sends a request that must have been accepted before.
 func (q *testQueue) wantDuplicate(r ticket.Request) {
 	q.t.Helper()
-	if got := q.accept(r); !got.Duplicate || got.Jobs > 0 {
-		q.t.Errorf("%s is not known: %+v", r.ID, got)
-	}
+	got := q.accept(r)
+	wantTrue(q.t, got.Duplicate && got.Jobs == 0, r.ID, got)
 }
 
 // wantRefused sends a request that must be refused.
 func (q *testQueue) wantRefused(r ticket.Request, want error) {
 	q.t.Helper()
-	if _, err := q.Accept(context.Background(), r); !errors.Is(err, want) {
-		q.t.Errorf("%s: %v, want %v", r.ID, err, want)
-	}
+	_, err := q.Accept(context.Background(), r)
+	wantTrue(q.t, errors.Is(err, want), r.ID, err, want)
 }
 
 // wantCount counts the records of a bucket.
 func (q *testQueue) wantCount(bucket, want int) {
 	q.t.Helper()
-	if n := q.count(bucket); n != want {
-		q.t.Errorf("%d records are in %s, want %d", n, bucketNames[bucket], want)
-	}
+	wantEqual(q.t, q.count(bucket), want, bucketNames[bucket])
 }
 
 // wantCommits counts the commits since there were before.
 func (q *testQueue) wantCommits(before, want int) {
 	q.t.Helper()
-	if n := q.disk.commits() - before; n != want {
-		q.t.Errorf("%d commits, want %d", n, want)
-	}
+	wantEqual(q.t, q.disk.commits()-before, want)
 }
 
 func (q *testQueue) wantState(job uint64, want ticket.State) {
 	q.t.Helper()
-	if j := q.job(job); j.State != want {
-		q.t.Errorf("job %+v, want %s", j, want)
-	}
+	wantEqual(q.t, q.job(job).State, want)
 }
 
 // wantExpired expires what has waited for longer than limit at a station.
@@ -563,9 +536,7 @@ func (q *testQueue) wantExpired(station string, limit time.Duration, want int) {
 
 func (q *testQueue) wantOutcomes(want string) {
 	q.t.Helper()
-	if got := q.outcomes(); got != want {
-		q.t.Errorf("outcomes\n%s, want\n%s", got, want)
-	}
+	wantEqual(q.t, q.outcomes(), want)
 }
 
 // wantCopy reprints a job, which must be due, and prints the copy, which must be so in the notation of dinner.
@@ -578,9 +549,7 @@ func (q *testQueue) wantCopy(job uint64, o ReprintOptions, want string) {
 		if d.Job != done.Job {
 			continue
 		}
-		if got := lines(d); got != want {
-			q.t.Errorf("the copy of job %d with %+v is %q, want %q", job, o, got, want)
-		}
+		wantEqual(q.t, lines(d), want, job, o)
 		return
 	}
 }
@@ -689,6 +658,23 @@ func rounds(few, many uint64) uint64 {
 	return few
 }
 
+// recover loses the file of a stopped queue, and has its copy take its place.
+func (q *testQueue) recover() store.Recovered {
+	q.t.Helper()
+	q.must(os.RemoveAll(q.o.Path))
+	r, err := store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)
+	q.must(err)
+	return r
+}
+
+// copies are the files in the folder of copies, also of an open queue.
+func (q *testQueue) copies() *store.Copies {
+	q.t.Helper()
+	files, err := store.ReadCopies(q.o.Copy)
+	q.must(err)
+	return &files
+}
+
 func matches(pattern string) []string {
 	found, _ := filepath.Glob(pattern) // an error is a wrong pattern
 	return found
@@ -709,25 +695,33 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// wantEqual compares. of says of which case of a test.
+func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
+	t.Helper()
+	wantTrue(t, got == want, got, want, of)
+}
+
+// wantTrue ends the test unless something holds, and says the values that it is about.
+func wantTrue(t testing.TB, holds bool, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf("it does not hold: %+v", values)
+	}
+}
+
 func wantErr(t testing.TB, err, want error) {
 	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("err %v, want %v", err, want)
-	}
+	wantTrue(t, errors.Is(err, want), err, want)
 }
 
 func wantErrText(t testing.TB, err error, want string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("err %v, want %q", err, want)
-	}
+	wantTrue(t, err != nil && strings.Contains(err.Error(), want), err, want)
 }
 
 func wantLogged(t testing.TB, log *queuetest.Log, want string) {
 	t.Helper()
-	if !strings.Contains(log.String(), want) {
-		t.Errorf("%q is not logged: %s", want, log)
-	}
+	wantTrue(t, strings.Contains(log.String(), want), want, log)
 }
 
 func errOf[T any](_ T, err error) error { return err }

@@ -10,45 +10,35 @@ import (
 )
 
 func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
-	tests := []struct {
-		name     string
-		attempt  func(l *Lease) error
+	type steps = []func(l *Lease) error
+	begin := func(l *Lease) error { return l.Begin(bg) }
+	untouched := func(l *Lease) error { l.Untouched(); return nil }
+	broken := func(l *Lease) error { return l.Retry(bg, "reset") }
+	returned := func(l *Lease) error { return l.Return(bg, "stopping") }
+	for name, c := range map[string]struct {
+		steps    steps
 		attempts int
 		doubt    bool
 	}{
-		{"taken, then a crash", func(*Lease) error { return nil }, 0, false},
-		{"begun, then a crash", func(l *Lease) error { return l.Begin(bg) }, 0, true},
-		{"refused", func(l *Lease) error { return l.Retry(bg, "connection refused") }, 1, false},
-		{"begun and broken", func(l *Lease) error { return errors.Join(l.Begin(bg), l.Retry(bg, "reset")) }, 1, true},
-		{"no paper", func(l *Lease) error { return l.Return(bg, "no paper") }, 0, false},
-		{"begun and shut down", func(l *Lease) error {
-			return errors.Join(l.Begin(bg), l.Return(bg, "stopping"))
-		}, 0, true},
-		{"begun, and taken back", func(l *Lease) error {
-			must(t, l.Begin(bg))
-			l.Untouched()
-			return l.Retry(bg, "not connected")
-		}, 1, false},
-		{"begun, taken back, then a crash", func(l *Lease) error {
-			must(t, l.Begin(bg))
-			l.Untouched()
-			return nil
-		}, 0, true},
-		{"begun twice", func(l *Lease) error {
-			return errors.Join(l.Begin(bg), l.Begin(bg), l.Retry(bg, "reset"))
-		}, 1, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			q := start(t)
-			q.accept(order("a", "grill"))
-			q.must(tt.attempt(q.take("grill")))
-			q.restart()
-			d := q.take("grill").Delivery()
-			if d.Doubt != tt.doubt || d.Attempt != tt.attempts+1 {
-				t.Errorf("next attempt %d, doubt %v; want %d, %v", d.Attempt, d.Doubt, tt.attempts+1, tt.doubt)
-			}
-		})
+		"taken, then a crash":             {steps{}, 0, false},
+		"begun, then a crash":             {steps{begin}, 0, true},
+		"refused":                         {steps{broken}, 1, false},
+		"begun and broken":                {steps{begin, broken}, 1, true},
+		"no paper":                        {steps{returned}, 0, false},
+		"begun and shut down":             {steps{begin, returned}, 0, true},
+		"begun, and taken back":           {steps{begin, untouched, broken}, 1, false},
+		"begun, taken back, then a crash": {steps{begin, untouched}, 0, true},
+		"begun twice":                     {steps{begin, begin, broken}, 1, true},
+	} {
+		q := start(t)
+		q.accept(order("a", "grill"))
+		l := q.take("grill")
+		for _, step := range c.steps {
+			q.must(step(l))
+		}
+		q.restart()
+		d := q.take("grill").Delivery()
+		wantTrue(t, d.Doubt == c.doubt && d.Attempt == c.attempts+1, name, d.Attempt, d.Doubt)
 	}
 }
 
@@ -72,16 +62,12 @@ func TestAnEndThatCannotBeStoredDoesNotEndTheLease(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
 	l := q.take("grill")
-	if err := l.Ack(bg, ticket.Pending, ""); err == nil {
-		t.Error("pending was taken for a proof")
-	}
-	if err := l.Move(bg, "", "grill", "refused"); err == nil {
-		t.Error("it was moved to a station without a name")
-	}
+	err := l.Ack(bg, ticket.Pending, "")
+	wantTrue(t, err != nil, "pending was taken for a proof")
+	err = l.Move(bg, "", "grill", "refused")
+	wantTrue(t, err != nil, "it was moved to a station without a name")
 	q.must(l.Fail(bg, "no such printer model"))
-	if s := q.station("grill"); s.Books.Outcomes[ticket.Failed] != 1 {
-		t.Errorf("grill %+v", s)
-	}
+	wantEqual(t, q.station("grill").Books.Outcomes[ticket.Failed], 1)
 }
 
 func TestMovesAreAllOrNothing(t *testing.T) {
@@ -97,9 +83,7 @@ func TestMovesAreAllOrNothing(t *testing.T) {
 	wantErr(t, errOf(q.MoveAll(bg, "grill", "grill")), ErrConflict)
 	ids, err := q.Move(bg, []uint64{b}, "bar")
 	q.must(err)
-	if d := q.print("bar"); d.Job != ids[0] || d.Ticket.Request != "b" {
-		t.Errorf("moved %+v", d)
-	}
+	q.printAll("bar", "b")
 	wantErr(t, errOf(q.Move(bg, ids, "grill")), ErrConflict) // it is out
 	wantErr(t, q.Cancel(bg, ids[0], ""), ErrConflict)
 	wantErr(t, q.Cancel(bg, l.Delivery().Job, ""), ErrConflict) // it prints
@@ -125,9 +109,8 @@ func TestAMoveOfMoreThanAThousandJobsIsRefused(t *testing.T) {
 	q := start(t)
 	ids := make([]uint64, 1001)
 	wantErr(t, errOf(q.Move(bg, ids[:1000], "bar")), ErrNotFound) // none of them exists
-	if _, err := q.Move(bg, ids, "bar"); err == nil || errors.Is(err, ErrNotFound) {
-		t.Errorf("err %v", err)
-	}
+	_, err := q.Move(bg, ids, "bar")
+	wantTrue(t, err != nil && !errors.Is(err, ErrNotFound), err)
 }
 
 func TestAnOrphanIsListedUntilItHasNoOpenJob(t *testing.T) {
@@ -138,9 +121,7 @@ func TestAnOrphanIsListedUntilItHasNoOpenJob(t *testing.T) {
 		t.Errorf("stations %+v", all)
 	}
 	q.must(q.Cancel(bg, 1, "seen"))
-	if all := q.Stations(); len(all) != 0 {
-		t.Errorf("stations %+v", all)
-	}
+	wantEqual(t, len(q.Stations()), 0)
 }
 
 func TestStationsAreListedByNameAlsoAfterAFailedCommit(t *testing.T) {
@@ -154,9 +135,7 @@ func TestStationsAreListedByNameAlsoAfterAFailedCommit(t *testing.T) {
 				t.Errorf("nothing waits at a configured station: %+v", s)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("listed %q, want %q", got, want)
-		}
+		wantTrue(t, slices.Equal(got, want), got, want)
 	})
 }
 
@@ -168,40 +147,17 @@ func TestTheOldestJobNeedNotBeTheFirst(t *testing.T) {
 		q.accept(order("b", "grill"))
 		time.Sleep(time.Minute)
 		must(t, errOf(q.Move(bg, []uint64{1}, "grill"))) // to the end, with its age
-		if got := q.station("grill").Oldest; got != time.Hour+time.Minute {
-			t.Errorf("the oldest has waited %s", got)
-		}
-		if got := q.take("grill").Waited(); got != time.Minute {
-			t.Errorf("the first has waited %s", got)
-		}
+		wantEqual(t, q.station("grill").Oldest, time.Hour+time.Minute)
+		wantEqual(t, q.take("grill").Waited(), time.Minute)
 	})
 }
 
-func TestADoubtMovesWithItsTicketAndAHeldTicketStartsToAgeAnew(t *testing.T) {
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.orders(2, "grill")
-		q.must(q.begin("grill").Retry(bg, "reset"))
-		must(t, errOf(q.Move(bg, []uint64{1}, "bar")))
+func TestAHeldTicketThatIsMovedStartsToAgeAnew(t *testing.T) {
+	inBubble(t, func(_ *testing.T, q *testQueue) {
+		q.accept(order("a", "grill"))
 		q.must(q.take("grill").Hold(bg, "look"))
 		time.Sleep(2 * time.Hour)
-		must(t, errOf(q.Move(bg, []uint64{2}, "bar")))
-		if d := q.print("bar"); !d.Doubt || d.Reprint || d.Attempt != 1 {
-			t.Errorf("the ticket in doubt: %+v", d)
-		}
+		q.must(errOf(q.Move(bg, []uint64{1}, "bar")))
 		q.wantExpired("bar", time.Hour, 0)
 	})
-}
-
-func TestARefusedTicketKeepsItsMarkAndSaysWhoRefusedItUntilAPersonSendsItBack(t *testing.T) {
-	q := start(t)
-	q.accept(order("a", "grill"))
-	q.must(q.begin("grill").Retry(bg, "broke off"))
-	q.must(q.begin("grill").Move(bg, "bar", "grill", "refused"))
-	if d := q.print("bar"); !d.Doubt || d.For != "grill" || !slices.Equal(d.RefusedBy, []string{"grill"}) {
-		t.Errorf("%+v", d)
-	}
-	q.must(errOf(q.Reprint(bg, 2, ReprintOptions{Station: "grill"})))
-	if d := q.print("grill"); d.For != "" || len(d.RefusedBy) > 0 {
-		t.Errorf("sent back: %+v", d)
-	}
 }

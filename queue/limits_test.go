@@ -49,9 +49,7 @@ func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
 				q.in.mu.Lock()
 				waiting := append(append([]*op{}, q.in.urgent...), q.in.accepts...)
 				q.in.mu.Unlock()
-				if len(waiting) != 1 || waiting[0].size != tt.want {
-					t.Errorf("%d operations, the first of %d bytes, want %d", len(waiting), waiting[0].size, tt.want)
-				}
+				wantTrue(t, len(waiting) == 1 && waiting[0].size == tt.want, waiting, tt.want)
 				commit()
 			})
 		})
@@ -63,9 +61,8 @@ func TestARequestAboveTheLimitOfWhatWaitsIsTakenIfItIsAlone(t *testing.T) {
 	in := newInbox()
 	must(t, in.put(&op{kind: opAccept, size: limit + 1}))
 	wantErr(t, in.put(&op{kind: opAccept, size: 1}), ErrBusy)
-	if ops, _ := in.nextBatch(); len(ops) != 1 {
-		t.Errorf("%d operations", len(ops))
-	}
+	ops, _ := in.nextBatch()
+	wantTrue(t, len(ops) == 1, len(ops))
 	for range 2 {
 		must(t, in.put(&op{kind: opAccept, size: limit / 2}))
 	}
@@ -87,9 +84,8 @@ func TestPagesOfKeysThatOnlyGrowAreNearlyFull(t *testing.T) {
 	q.must(q.view(func(tx *bolt.Tx) error {
 		for _, n := range grows {
 			s := tx.Bucket(bucketNames[n]).Stats()
-			if fill := float64(s.LeafInuse) / float64(s.LeafAlloc); fill < 0.8 {
-				t.Errorf("pages of %s are filled to %.2f", bucketNames[n], fill)
-			}
+			fill := float64(s.LeafInuse) / float64(s.LeafAlloc)
+			wantTrue(t, fill >= 0.8, bucketNames[n], fill)
 		}
 		return nil
 	}))
@@ -109,9 +105,7 @@ func TestTheFirstOfALaneLeavesItWithoutAMoveOfTheOthers(t *testing.T) {
 	}
 	second := &l.pending[1]
 	l.remove(0)
-	if &l.pending[0] != second {
-		t.Error("those behind it were moved")
-	}
+	wantTrue(t, &l.pending[0] == second, "those behind it were moved")
 }
 
 func TestATransactionPrunesAtMostAHundredJobsThatAreOldEnough(t *testing.T) {
@@ -124,9 +118,7 @@ func TestATransactionPrunesAtMostAHundredJobsThatAreOldEnough(t *testing.T) {
 		prune := func(retention time.Duration, want int, wantMore bool) {
 			t.Helper()
 			q.must(q.do(bg, opOnce, 1, func(b *batch) error {
-				if more := b.prune(retention); more != wantMore {
-					t.Errorf("more %t, want %t", more, wantMore)
-				}
+				wantEqual(t, b.prune(retention), wantMore)
 				return nil
 			}))
 			q.wantCount(bucketFinished, want)

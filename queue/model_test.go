@@ -143,6 +143,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		anyJob := func(rt *rapid.T) uint64 { return rapid.Uint64Range(1, uint64(len(m.all)+1)).Draw(rt, "job") }
 		var next uint64 = 1
 		newest := func() uint64 { next++; return next - 1 }
+		other := func(s string) string { return stations[1-slices.Index(stations, s)] }
 		lent := func(j *modelJob) bool { return m.lease["bar"] == j || m.lease["grill"] == j }
 		where := func(j *modelJob) string {
 			for s, l := range m.lanes {
@@ -152,29 +153,29 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			}
 			return q.job(j.id).Station
 		}
-		end := func(s string, f func(l *Lease) error) (*modelJob, bool) {
-			l, j := leases[s], m.lease[s]
-			if err := f(l); err != nil {
-				rt.Fatal(err)
+		// settles is the end of a lease. then gets its job with the attempt, and the doubt if it had begun.
+		settles := func(end func(l *Lease, s string) error, then func(s string, j *modelJob, begun bool)) func(*rapid.T) {
+			return func(rt *rapid.T) {
+				s := station.Draw(rt, "station")
+				l, j := leases[s], m.lease[s]
+				if l == nil {
+					rt.Skip("nothing is lent")
+				}
+				if err := end(l, s); err != nil {
+					rt.Fatal(err)
+				}
+				delete(leases, s)
+				delete(m.lease, s)
+				if j.attempts++; l.begun {
+					j.doubts++
+				}
+				then(s, j, l.begun)
 			}
-			delete(leases, s)
-			delete(m.lease, s)
-			return j, l.begun
 		}
-		failed := func(j *modelJob, begun bool) {
-			if begun {
-				j.doubts++
-			}
+		requeue := func(j *modelJob) {
 			if j.doubts >= maxDoubt {
 				j.state = ticket.Held
 			}
-		}
-		withLease := func(rt *rapid.T) string {
-			s := station.Draw(rt, "station")
-			if leases[s] == nil {
-				rt.Skip("nothing is lent")
-			}
-			return s
 		}
 		mended := func() {
 			for q.Ready() != nil {
@@ -230,58 +231,39 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				leases[s], m.lease[s] = l, j
 			},
 			"begin": func(rt *rapid.T) {
-				if err := leases[withLease(rt)].Begin(bg); err != nil {
+				l := leases[station.Draw(rt, "station")]
+				if l == nil {
+					rt.Skip("nothing is lent")
+				}
+				if err := l.Begin(bg); err != nil {
 					rt.Fatal(err)
 				}
 			},
-			"ack": func(rt *rapid.T) {
-				s := withLease(rt)
-				j, _ := end(s, func(l *Lease) error { return l.Ack(bg, ticket.Shown, "") })
-				j.attempts++
-				m.leave(s, j, ticket.Shown)
-			},
-			"retry": func(rt *rapid.T) {
-				j, begun := end(withLease(rt), func(l *Lease) error { return l.Retry(bg, "r") })
-				j.attempts++
-				failed(j, begun)
-			},
-			"return": func(rt *rapid.T) {
-				j, begun := end(withLease(rt), func(l *Lease) error { return l.Return(bg, "r") })
-				failed(j, begun)
-			},
-			"hold": func(rt *rapid.T) {
-				j, begun := end(withLease(rt), func(l *Lease) error { return l.Hold(bg, "r") })
-				j.state = ticket.Held
-				if begun {
-					j.attempts++
-					j.doubts++
-				}
-			},
-			"fail": func(rt *rapid.T) {
-				s := withLease(rt)
-				j, begun := end(s, func(l *Lease) error { return l.Fail(bg, "r") })
-				j.attempts++
-				if begun {
-					j.doubts++
-				}
-				m.leave(s, j, ticket.Failed)
-			},
-			"refused": func(rt *rapid.T) {
-				s := withLease(rt)
-				to := stations[1-slices.Index(stations, s)]
-				j, begun := end(s, func(l *Lease) error { return l.Move(bg, to, s, "r") })
-				j.attempts++
-				if begun {
-					j.doubts++
-				}
-				n := m.put(to, j.request, newest(), j.kind)
-				n.doubts, n.reprint = min(j.doubts, 1), j.reprint
-				n.void, n.changed, n.first = j.void, j.changed, j
-				j.refused = append(slices.Clone(j.refused), s)
-				n.refused, j.refused = j.refusedAt(to), j.refused[:len(j.refused)-1]
-				m.leave(s, j, ticket.Moved)
-				j.replaced = true
-			},
+			"ack": settles(func(l *Lease, _ string) error { return l.Ack(bg, ticket.Shown, "") },
+				func(s string, j *modelJob, _ bool) { m.leave(s, j, ticket.Shown) }),
+			"fail": settles(func(l *Lease, _ string) error { return l.Fail(bg, "r") },
+				func(s string, j *modelJob, _ bool) { m.leave(s, j, ticket.Failed) }),
+			"retry": settles(func(l *Lease, _ string) error { return l.Retry(bg, "r") },
+				func(_ string, j *modelJob, _ bool) { requeue(j) }),
+			"return": settles(func(l *Lease, _ string) error { return l.Return(bg, "r") },
+				func(_ string, j *modelJob, _ bool) { j.attempts--; requeue(j) }),
+			"hold": settles(func(l *Lease, _ string) error { return l.Hold(bg, "r") },
+				func(_ string, j *modelJob, begun bool) {
+					if j.state = ticket.Held; !begun {
+						j.attempts--
+					}
+				}),
+			"refused": settles(func(l *Lease, s string) error { return l.Move(bg, other(s), s, "r") },
+				func(s string, j *modelJob, _ bool) {
+					n := m.put(other(s), j.request, newest(), j.kind)
+					n.doubts, n.reprint = min(j.doubts, 1), j.reprint
+					n.void, n.changed, n.first = j.void, j.changed, j
+					if n.refused = append(slices.Clone(j.refused), s); slices.Contains(n.refused, other(s)) {
+						n.refused = nil
+					}
+					m.leave(s, j, ticket.Moved)
+					j.replaced = true
+				}),
 			"cancel": func(rt *rapid.T) {
 				id := anyJob(rt)
 				err := q.Cancel(bg, id, "r")

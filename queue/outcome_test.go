@@ -34,9 +34,7 @@ func TestWhatBecomesOfEachTicketIsKeptInOrder(t *testing.T) {
 		all, err := q.Outcomes(1000)
 		q.must(err)
 		held := all[3]
-		if held.Reason != "look" || held.Station != "bar" || !held.Doubt || held.At.IsZero() {
-			t.Errorf("%+v", held)
-		}
+		wantTrue(t, held.Reason == "look" && held.Station == "bar" && held.Doubt && !held.At.IsZero(), held)
 		q.restart()
 		q.wantOutcomes(want)
 		q.must(q.ForgetOutcomes(bg, all[9].Seq))
@@ -49,9 +47,8 @@ func TestWhatBecomesOfEachTicketIsKeptInOrder(t *testing.T) {
 		q.wantOutcomes("")
 		q.KeepOutcomes(true)
 		q.accept(order("d", "pass"))
-		if all, err := q.Outcomes(1); err != nil || len(all) != 1 || all[0].Seq != 13 {
-			t.Errorf("the next is %+v, %v", all, err)
-		}
+		all, err = q.Outcomes(1)
+		wantTrue(t, err == nil && len(all) == 1 && all[0].Seq == 13, all, err)
 	})
 }
 
@@ -64,9 +61,8 @@ func TestOutcomesThatNobodyTakesAreKeptAsLongAsTheHistory(t *testing.T) {
 		}
 		time.Sleep(71 * time.Hour)
 		q.accept(order("late", "grill"))
-		if n, err := q.OutcomesKept(); n != 251 || err != nil {
-			t.Error(n, err)
-		}
+		n, err := q.OutcomesKept()
+		wantTrue(t, n == 251 && err == nil, n, err)
 		time.Sleep(2 * time.Hour)
 		q.wantOutcomes("251 accepted")
 	}, logTo(&log))
@@ -80,13 +76,10 @@ func (q *testQueue) outcomes() string {
 	q.must(err)
 	var out []string
 	for i, o := range all {
-		if i > 0 && o.Seq != all[i-1].Seq+1 {
-			q.t.Errorf("outcome %d follows %d", o.Seq, all[i-1].Seq)
-		}
+		wantTrue(q.t, i == 0 || o.Seq == all[i-1].Seq+1, i, all)
 		out = append(out, fmt.Sprint(o.Job, " ", o.What))
 	}
-	if n, err := q.OutcomesKept(); err != nil || n != uint64(len(all)) {
-		q.t.Errorf("%d are kept, %d are there: %v", n, len(all), err)
-	}
+	n, err := q.OutcomesKept()
+	wantTrue(q.t, err == nil && n == uint64(len(all)), n, len(all), err)
 	return strings.Join(out, ", ")
 }

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -42,23 +41,9 @@ func TestRequestsOfOneTransactionTogetherKeepTheBacklogLimit(t *testing.T) {
 		before := q.disk.commits()
 		commit()
 		q.wantCommits(before, 1)
-		if n := q.station("grill").Pending; n != 3 || refused.Load() != 2 {
-			t.Errorf("%d jobs are open and %d requests refused, want 3 and 2", n, refused.Load())
-		}
+		n := q.station("grill").Pending
+		wantTrue(t, n == 3 && refused.Load() == 2, n, refused.Load())
 	}, func(o *Options) { o.MaxBacklog = 3 })
-}
-
-func TestTheBodyIsStoredAsReceived(t *testing.T) {
-	q := start(t)
-	r := order("a", "grill")
-	r.Body = []byte("{\xff not even JSON \x00")
-	q.accept(r)
-	q.restart()
-	jobs := q.jobs(Filter{})
-	_, got, body, err := q.Job(t.Context(), jobs[0].ID)
-	if err != nil || !bytes.Equal(body, r.Body) || got.Number != "a" {
-		t.Errorf("body %q, ticket %+v, err %v", body, got, err)
-	}
 }
 
 func TestTakeDoesNotWaitOnAClosedQueue(t *testing.T) {
@@ -88,18 +73,15 @@ func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 				t.Errorf("%s: waiting %s", id, w)
 			}
 		}
+		wantEqual(t, len(q.jobs(Filter{})), 1)
 		resume()
 		synctest.Wait()
 		// The one that was being written was committed, once, so its retry is a duplicate. The one that
 		// waited was skipped, because its caller had given up.
 		q.wantDuplicate(order("a", "grill"))
 		q.wantNew(order("b", "grill"))
-		if w := q.Waiting(); w != 0 {
-			t.Errorf("idle, but %s waiting", w)
-		}
-		if s := q.station("grill"); s.Pending != 3 {
-			t.Errorf("%d jobs wait, want 3", s.Pending)
-		}
+		wantEqual(t, q.Waiting(), 0)
+		wantEqual(t, q.station("grill").Pending, 3)
 	})
 }
 
@@ -108,7 +90,8 @@ func TestEqualRequestsInOneTransactionMakeOneJob(t *testing.T) {
 		commit := q.gather()
 		var got [5]ticket.Receipt
 		for n, r := range []ticket.Request{
-			with("Fish"), with("Fish"), cancelled(with("Fish")), with("Fish", "Tea"), with("Fish", "Tea"),
+			dinner("a", "1Fish", "grill"), dinner("a", "1Fish", "grill"), dinner("a", "1Fish-", "grill"),
+			dinner("a", "1Fish 1Tea", "grill"), dinner("a", "1Fish 1Tea", "grill"),
 		} {
 			go func() { got[n] = q.accept(r) }()
 			synctest.Wait() // so that they wait in this order
@@ -116,38 +99,34 @@ func TestEqualRequestsInOneTransactionMakeOneJob(t *testing.T) {
 		commit()
 
 		again := ticket.Receipt{Duplicate: true}
-		if want := [5]ticket.Receipt{{Jobs: 1}, again, oneChanged, oneChanged, again}; got != want {
-			t.Errorf("receipts %+v, want %+v", got, want)
-		}
-		q.prints("1 Fish", "changed -1 Fish", "changed 1 Fish 1 Tea")
+		want := [5]ticket.Receipt{{Jobs: 1}, again, oneChanged, oneChanged, again}
+		wantTrue(t, got == want, got, want)
+		q.printAll("grill", "a", "a changed", "a changed")
 	})
 }
 
 func TestATicketIsNotLentWhileItIsTakenFromTheQueueOrTheStationIsStopped(t *testing.T) {
-	for name, tt := range map[string]struct {
+	type takes struct {
 		do   func(q *testQueue) error
 		next []string // tickets to print then
-	}{
+	}
+	each(t, map[string]takes{
 		"cancelled": {func(q *testQueue) error { return q.Cancel(bg, 1, "guest left") }, []string{"b"}},
 		"moved":     {func(q *testQueue) error { return errOf(q.Move(bg, []uint64{1}, "bar")) }, []string{"b"}},
 		"all moved": {func(q *testQueue) error { return errOf(q.MoveAll(bg, "grill", "bar")) }, nil},
-		"expired":   {func(q *testQueue) error { return errOf(q.Expire(bg, "grill", -time.Hour)) }, []string{""}},
+		"expired":   {func(q *testQueue) error { return errOf(q.Expire(bg, "grill", -time.Hour)) }, []string{"slip of 2"}},
 		"held":      {func(q *testQueue) error { return q.HoldStation(bg, "grill", "x") }, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, q *testQueue) {
-				q.accept(order("a", "grill"))
-				q.accept(order("b", "grill"))
-				resume := q.disk.hang(0)
-				done := make(chan error)
-				go func() { done <- tt.do(q) }()
-				synctest.Wait()
-				q.wantNothing("grill")
-				resume()
-				q.must(<-done)
-				q.printAll("grill", tt.next...)
-				q.wantNothing("grill")
-			})
-		})
-	}
+	}, func(_ *testing.T, q *testQueue, c takes) {
+		q.accept(order("a", "grill"))
+		q.accept(order("b", "grill"))
+		resume := q.disk.hang(0)
+		done := make(chan error)
+		go func() { done <- c.do(q) }()
+		synctest.Wait()
+		q.wantNothing("grill")
+		resume()
+		q.must(<-done)
+		q.printAll("grill", c.next...)
+		q.wantNothing("grill")
+	})
 }

@@ -17,8 +17,7 @@ func TestOptionsThatAreNotGivenHaveTheirDefaults(t *testing.T) {
 func TestANegativeLimitIsRefused(t *testing.T) {
 	for _, o := range []Options{{DedupRetention: -1}, {HistoryRetention: -1}, {MaxBacklog: -1}} {
 		o.Path = filepath.Join(t.TempDir(), "queue.db")
-		if _, err := Open(o); err == nil {
-			t.Errorf("%+v is taken", o)
-		}
+		_, err := Open(o)
+		wantTrue(t, err != nil, o)
 	}
 }

@@ -26,9 +26,7 @@ func TestATicketNamesTheJobAtWhichTheRestIsRead(t *testing.T) {
 		_, shown, _, err := q.Job(bg, 2)
 		for _, tk := range []ticket.Ticket{printed, shown} {
 			got := strings.Join(append(tk.Notes, tk.Lines[0].Notes...), ", ")
-			if got != "x: 1, and 2 more: job 2, and 3 more: job 2" || err != nil {
-				t.Errorf("%q, %v", got, err)
-			}
+			wantTrue(t, got == "x: 1, and 2 more: job 2, and 3 more: job 2" && err == nil, got, err)
 		}
 	})
 }
@@ -40,20 +38,14 @@ func TestAReadWaitsASecondForAFileThatIsBeingReopened(t *testing.T) {
 		db := q.db.Swap(nil)
 		started := time.Now()
 		wantErr(t, errOf(q.Jobs(bg, Filter{})), ErrStorageFailed)
-		if took := time.Since(started); took != time.Second {
-			t.Errorf("it took %s", took)
-		}
+		wantEqual(t, time.Since(started), time.Second)
 		q.setStorageErr(ErrStorageFull)
 		wantErr(t, errOf(q.Jobs(bg, Filter{})), ErrStorageFull)
 		q.setStorageErr(nil)
 		time.AfterFunc(495*time.Millisecond, func() { q.db.Store(db) })
 		started = time.Now()
-		if n := len(q.jobs(Filter{})); n != 1 {
-			t.Errorf("%d jobs", n)
-		}
-		if took := time.Since(started); took != 500*time.Millisecond {
-			t.Errorf("it took %s", took)
-		}
+		wantEqual(t, len(q.jobs(Filter{})), 1)
+		wantEqual(t, time.Since(started), 500*time.Millisecond)
 	})
 }
 
@@ -63,9 +55,7 @@ func TestTakeTriesAgainWhileStorageFailsAndElseSaysThatItCannotRead(t *testing.T
 		synctest.Wait()
 		db := q.db.Swap(nil)
 		wantErr(t, errOf(q.Take(bg, "grill")), ErrStorageFailed)
-		if s := q.station("grill"); s.Printing != 0 {
-			t.Errorf("it is lent to nobody: %+v", s)
-		}
+		wantEqual(t, q.station("grill").Printing, 0)
 		time.AfterFunc(500*time.Millisecond, func() { q.setStorageErr(ErrStorageFailed) })
 		time.AfterFunc(5*time.Second, func() {
 			q.db.Store(db)
@@ -87,9 +77,7 @@ func TestATakeThatWaitsOverAFailureGetsTheNextTicket(t *testing.T) {
 		wantErr(t, q.KV("x").Put(bg, "k", nil), ErrStorageFailed)
 		got := make(chan *Lease)
 		go func() { got <- q.take("grill") }()
-		if d := (<-got).Delivery(); d.Ticket.Request != "a" {
-			t.Errorf("taken %+v", d)
-		}
+		wantEqual(t, (<-got).Delivery().Ticket.Request, "a")
 	})
 }
 
@@ -101,9 +89,8 @@ func TestTakeRefusesAnEmptyNameAndAnEndedContext(t *testing.T) {
 	wantErr(t, errOf(q.Take(ended, "grill")), context.Canceled)
 	ctx, cancel := context.WithTimeout(bg, time.Second)
 	defer cancel()
-	if err := errOf(q.Take(ctx, "")); err == nil || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("err %v", err)
-	}
+	err := errOf(q.Take(ctx, ""))
+	wantTrue(t, err != nil && !errors.Is(err, context.DeadlineExceeded), err)
 	q.printAll("grill", "a")
 }
 
@@ -126,9 +113,7 @@ func TestWhatCannotBeStoredIsRefusedAndStorageStillWorks(t *testing.T) {
 		"draft":   errOf(q.Accept(bg, order("b", "\xff"))),
 		"nothing": errOf(q.Accept(bg, order("b"))),
 	} {
-		if err == nil || errors.Is(err, ErrStorageFailed) {
-			t.Errorf("%s: err %v", name, err)
-		}
+		wantTrue(t, err != nil && !errors.Is(err, ErrStorageFailed), name, err)
 	}
 	q.must(q.Ready())
 	q.must(q.KV("x").Put(bg, strings.Repeat("k", maxName), nil))
@@ -142,34 +127,18 @@ func TestWhatACallerReadsFromAClosedQueueIsAnError(t *testing.T) {
 	closed := q.Queue
 	n := 0
 	wantErr(t, q.KV("x").All(func(string, []byte) bool { n++; q.stop(); return true }), ErrClosed)
-	if n != 1 {
-		t.Errorf("%d values", n)
-	}
-	wantErr(t, closed.Ready(), ErrClosed)
-	wantErr(t, errOf(closed.Accept(bg, order("a", "grill"))), ErrClosed)
-	wantErr(t, errOf(closed.Take(bg, "grill")), ErrClosed)
-	wantErr(t, closed.KV("x").All(func(string, []byte) bool { return true }), ErrClosed)
-	wantErr(t, errOf(closed.Jobs(bg, Filter{})), ErrClosed)
+	wantEqual(t, n, 1)
 	_, _, _, err := closed.Job(bg, 1)
-	wantErr(t, err, ErrClosed)
-	_, _, err = closed.KV("x").Get("a")
-	wantErr(t, err, ErrClosed)
-	wantErr(t, closed.KV("x").Delete(bg, "a"), ErrClosed)
-	for name, call := range map[string]func() (int, error){
-		"expire": func() (int, error) { return closed.Expire(bg, "grill", -time.Hour) },
-		"reprint": func() (int, error) {
-			got, err := closed.Reprint(bg, 1, ReprintOptions{})
-			return int(got.Job), err
-		},
-		"shown": func() (int, error) { return 0, (&testQueue{Queue: closed}).printShown() },
-		"move all": func() (int, error) {
-			jobs, err := closed.MoveAll(bg, "grill", "bar")
-			return len(jobs), err
-		},
+	_, _, kvErr := closed.KV("x").Get("a")
+	for name, err := range map[string]error{
+		"ready": closed.Ready(), "accept": errOf(closed.Accept(bg, order("a", "grill"))), "take": errOf(closed.Take(bg, "grill")),
+		"jobs": errOf(closed.Jobs(bg, Filter{})), "job": err, "get": kvErr, "delete": closed.KV("x").Delete(bg, "a"),
+		"all":     closed.KV("x").All(func(string, []byte) bool { return true }),
+		"expire":  errOf(closed.Expire(bg, "grill", -time.Hour)),
+		"reprint": errOf(closed.Reprint(bg, 1, ReprintOptions{})),
+		"shown":   (&testQueue{Queue: closed}).printShown(), "move all": errOf(closed.MoveAll(bg, "grill", "bar")),
 	} {
-		if n, err := call(); n != 0 || !errors.Is(err, ErrClosed) {
-			t.Errorf("%s: %d, %v", name, n, err)
-		}
+		wantTrue(t, errors.Is(err, ErrClosed), name, err)
 	}
 }
 
@@ -181,11 +150,16 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 	tk.VenueName, tk.Record, tk.Kind, tk.Table = "Da Mario", "record-1", ticket.Test, "7"
 	tk.Lines = append(tk.Lines,
 		ticket.Line{Depth: 1, Quantity: "1", Name: "no salt"}, ticket.Line{Quantity: "2", Name: "Tea"})
+	r.Body = []byte("{\xff not even JSON \x00")
 	q.accept(r)
-	first := q.begin("grill")
-	if j := q.job(1); j.State != ticket.Printing || j.Doubt {
-		t.Errorf("its first attempt %+v", j)
+	is := func(want Job) {
+		t.Helper()
+		got, _, body, err := q.Job(bg, want.ID)
+		wantTrue(t, reflect.DeepEqual(got, want) && bytes.Equal(body, r.Body) && err == nil, got, body, err, want)
 	}
+	first := q.begin("grill")
+	j := q.job(1)
+	wantTrue(t, j.State == ticket.Printing && !j.Doubt, j)
 	q.must(first.Retry(bg, "reset"))
 	want := Job{
 		ID: 1, Request: "a", Record: "record-1", Venue: venue, VenueName: "Da Mario", Device: "tablet-1",
@@ -193,27 +167,19 @@ func TestAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
 		ReceivedAt: r.Received, Reason: "reset", Number: "a", Table: "7", Items: 2,
 		Version: "pending.1.0.0",
 	}
-	if j := q.job(1); !reflect.DeepEqual(j, want) {
-		t.Errorf("job %+v, want %+v", j, want)
-	}
+	is(want)
 	l := q.take("grill")
 	want.State = ticket.Printing
-	if j := q.job(1); !reflect.DeepEqual(j, want) {
-		t.Errorf("job %+v, want %+v", j, want)
-	}
+	is(want)
 	q.must(l.Fail(bg, "no"))
 	must(t, errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})))
 	wantErr(t, errOf(q.Reprint(bg, 1, ReprintOptions{Reason: "lost"})), ErrConflict)
 	want.State, want.Attempts, want.Reason, want.FinishedAt = ticket.Cancelled, 2, "reprinted as job 2", &w.now
 	want.Version = "cancelled.1.0.0"
-	if j := q.job(1); !reflect.DeepEqual(j, want) {
-		t.Errorf("job %+v, want %+v", j, want)
-	}
+	is(want)
 	want.ID, want.State, want.Attempts, want.Reason, want.FinishedAt = 2, ticket.Pending, 0, "lost", nil
 	want.Doubt, want.Reprint, want.MadeFrom, want.Version = false, true, 1, "pending.0.0.0"
-	if j := q.job(2); !reflect.DeepEqual(j, want) {
-		t.Errorf("copy %+v, want %+v", j, want)
-	}
+	is(want)
 }
 
 func TestAListHasThePagesThatItsLimitNeeds(t *testing.T) {
@@ -247,9 +213,7 @@ func TestAListHasThePagesThatItsLimitNeeds(t *testing.T) {
 		{Filter{Since: received.Add(time.Second)}, 0},
 		{Filter{Since: received}, 2*pageSize + 7},
 	} {
-		if got := len(q.jobs(c.f)); got != c.want {
-			t.Errorf("%+v: %d jobs, want %d", c.f, got, c.want)
-		}
+		wantEqual(t, len(q.jobs(c.f)), c.want, c.f)
 	}
 	q.must(l.Return(bg, ""))
 
@@ -282,12 +246,9 @@ func TestWhatReadsInPagesEndsWithItsContext(t *testing.T) {
 		{"reprint", 1, func(ctx context.Context) error { return errOf(q.Reprint(ctx, 2, ReprintOptions{})) }},
 		{"move all", 2, func(ctx context.Context) error { return errOf(q.MoveAll(ctx, "wall", "pass")) }},
 	} {
-		if err := c.do(&endsAfter{bg, c.pages - 1}); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if err := c.do(&endsAfter{bg, c.pages}); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		wantErr(t, c.do(&endsAfter{bg, c.pages - 1}), context.Canceled)
+		err := c.do(&endsAfter{bg, c.pages})
+		wantTrue(t, err == nil, c.name, err)
 	}
 }
 
@@ -302,9 +263,7 @@ func TestATicketForAScreenIsInDoubtOnceHoweverOftenItIsTried(t *testing.T) {
 			q.accept(order("a", "wall"))
 			for attempt := range 4 {
 				l := q.take("wall")
-				if d := l.Delivery(); d.Doubt != (attempt > 0) {
-					t.Errorf("attempt %d: %+v", attempt, d)
-				}
+				wantEqual(t, l.Delivery().Doubt, attempt > 0, attempt)
 				l.SetIdempotent(true)
 				q.must(l.Begin(bg))
 				q.must(end(l))
@@ -326,10 +285,8 @@ func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 	for _, n := range bucketNames {
 		names = append(names, string(n))
 	}
-	if got := strings.Join(names, " "); got !=
-		"meta requests reqjobs jobs state waiting finished stations dedup aside shelf" {
-		t.Errorf("buckets %s", got)
-	}
+	got := strings.Join(names, " ")
+	wantTrue(t, got == "meta requests reqjobs jobs state waiting finished stations dedup aside shelf", got)
 	r := ticket.Request{Venue: "v", ID: "a", Device: "d", Body: []byte("{}")}
 	digest := func(b byte) ticket.Digest { return ticket.Digest(bytes.Repeat([]byte{b}, 16)) }
 	record := func(v any) []byte { b, err := sealJSON(v); must(t, err); return b }
@@ -357,30 +314,22 @@ func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 		}),
 		`9d6ae716 {"running":1,"wall":"2026-11-20T19:30:00Z","synchronized":true}`: record(clockRecord{1, at, true}),
 	} {
-		if got := fmt.Sprintf("%x %s", stored[:4], stored[4:]); got != want {
-			t.Errorf("stored %q, want %q", got, want)
-		}
+		wantEqual(t, fmt.Sprintf("%x %s", stored[:4], stored[4:]), want)
 	}
-	if job, station, err := decodeWaiting(encodeWaiting(7, "g")); job != 7 || station != "g" || err != nil {
-		t.Errorf("job %d of %s, %v", job, station, err)
-	}
+	job, station, err := decodeWaiting(encodeWaiting(7, "g"))
+	wantTrue(t, job == 7 && station == "g" && err == nil, job, station, err)
 	for _, short := range [][]byte{encodeWaiting(7, ""), seal([]byte("x"))} {
-		if _, _, err := decodeWaiting(short); err == nil {
-			t.Errorf("%q is read", short)
-		}
+		_, _, err := decodeWaiting(short)
+		wantTrue(t, err != nil, short)
 	}
 	for _, short := range [][]byte{seal([]byte("x")), seal([]byte{0, 0, 0, 3}, []byte("{}"))} {
-		if _, err := decodeBody(short); err == nil {
-			t.Errorf("%q is read", short)
-		}
+		_, err := decodeBody(short)
+		wantTrue(t, err != nil, short)
 	}
-	if n := un64([]byte("odd")); n != 0 {
-		t.Errorf("a key of another length is %d", n)
-	}
+	wantEqual(t, un64([]byte("odd")), 0)
 	r.Body = nil
-	if body, err := decodeBody(encodeBody(&r)); len(body) != 0 || err != nil {
-		t.Errorf("body %q, %v", body, err)
-	}
+	body, err := decodeBody(encodeBody(&r))
+	wantTrue(t, len(body) == 0 && err == nil, body, err)
 }
 
 func (q *testQueue) setStorageErr(err error) {

@@ -20,9 +20,7 @@ func TestAStorageFailureIsLoggedWhenItBeginsWhenItsCauseChangesAndWhenItEnds(t *
 		want := func(n int, line string) {
 			t.Helper()
 			synctest.Wait()
-			if got := strings.Count(log.String(), line); got != n {
-				t.Errorf("%q is logged %d times, want %d: %s", line, got, n, &log)
-			}
+			wantEqual(t, strings.Count(log.String(), line), n, line, &log)
 		}
 		for failure := range 2 {
 			for range 10 {
@@ -62,9 +60,8 @@ func TestAReopenIsTriedAtOnceAndThenLessAndLessOften(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 			}
-			if want := []int{0, 1, 3, 7, 15, 31, 61, 91, 121}; !slices.Equal(at, want) {
-				t.Errorf("tried after %d seconds, want %d", at, want)
-			}
+			want := []int{0, 1, 3, 7, 15, 31, 61, 91, 121}
+			wantTrue(t, slices.Equal(at, want), at, want)
 			q.disk.clear()
 			q.waitForStorage()
 			q.must(q.KV("x").Put(bg, "k", nil))
@@ -79,12 +76,9 @@ func TestNothingIsReadBeforeItIsKnownToBeOnTheDisk(t *testing.T) {
 		synctest.Wait()
 		resume := q.disk.hang(0)
 		time.Sleep(2 * time.Second) // the second probe commit hangs
-		if jobs, err := q.Jobs(bg, Filter{}); !errors.Is(err, ErrStorageFailed) {
-			t.Errorf("jobs %+v, %v", jobs, err)
-		}
-		if s := q.station("grill"); s.Pending != 0 {
-			t.Errorf("grill %+v", s)
-		}
+		jobs, err := q.Jobs(bg, Filter{})
+		wantTrue(t, errors.Is(err, ErrStorageFailed), jobs, err)
+		wantEqual(t, q.station("grill").Pending, 0)
 		resume()
 		q.waitForStorage()
 		q.printAll("grill", "a")
@@ -97,13 +91,11 @@ func TestADiskThatIsFullWhenTheFileIsReopenedTakesTheReserve(t *testing.T) {
 		q.disk.willEnd(fails, noSpace, fails)
 		wantErr(t, q.KV("x").Put(bg, "k", nil), ErrStorageFailed)
 		synctest.Wait()
-		if err := q.Ready(); !errors.Is(err, ErrStorageFull) || reserved() {
-			t.Errorf("ready: %v, reserve %t", err, reserved())
-		}
+		err := q.Ready()
+		wantTrue(t, errors.Is(err, ErrStorageFull) && !reserved(), err, reserved())
 		time.Sleep(time.Minute)
-		if err := q.Ready(); err != nil || !reserved() {
-			t.Errorf("ready: %v, reserve %t", err, reserved())
-		}
+		err = q.Ready()
+		wantTrue(t, err == nil && reserved(), err, reserved())
 	}, func(o *Options) { o.Reserve = 1 << 20 })
 }
 
@@ -121,12 +113,10 @@ func TestATicketWhoseEndPersistedIsNotCountedTwiceUntilItIsAnswered(t *testing.T
 		synctest.Wait()
 		resume := q.disk.hang(1) // after the probe commit: the end of bar
 		time.Sleep(time.Minute)
-		if s := q.station("grill"); s.Pending != 0 || s.Printing != 0 {
-			t.Errorf("grill %+v", s)
-		}
-		if s := q.station("bar"); s.Pending != 0 || s.Printing != 1 {
-			t.Errorf("bar %+v", s)
-		}
+		s := q.station("grill")
+		wantTrue(t, s.Pending == 0 && s.Printing == 0, s)
+		s = q.station("bar")
+		wantTrue(t, s.Pending == 0 && s.Printing == 1, s)
 		resume()
 		q.must(errors.Join(<-ended, <-ended))
 		q.wantNothing("grill")

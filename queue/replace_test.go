@@ -31,9 +31,8 @@ func TestAReplacementThatFailsAtAnyStepLosesNothing(t *testing.T) {
 
 					// A filesystem without links: the damaged file is renamed.
 					err := r.run(q.o, s.hooks())
-					if noLinks := what == "recover" && step == 2; errors.Is(err, syscall.EIO) == noLinks {
-						t.Fatalf("err %v", err)
-					}
+					noLinks := what == "recover" && step == 2
+					wantTrue(t, errors.Is(err, syscall.EIO) != noLinks, err)
 					r.after(q)
 				})
 			}
@@ -61,9 +60,7 @@ func TestAReplacementThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 
 					out, err := c.CombinedOutput()
 					e, ok := errors.AsType[*exec.ExitError](err)
-					if !ok || e.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-						t.Fatalf("the process ends with %v\n%s", err, out)
-					}
+					wantTrue(t, ok && e.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL, err, out)
 					r.after(q)
 				})
 			}
@@ -98,9 +95,8 @@ func TestADatabaseBehindASymbolicLinkIsReplacedWhereItIs(t *testing.T) {
 		must(t, os.Symlink(q.o.Path, o.Path))
 		must(t, r.run(o, store.System))
 
-		if info, err := os.Lstat(o.Path); err != nil || info.Mode().Type() != os.ModeSymlink {
-			t.Errorf("%s has put a file in the place of the link: %v, %v", what, info, err)
-		}
+		info, err := os.Lstat(o.Path)
+		wantTrue(t, err == nil && info.Mode().Type() == os.ModeSymlink, what, info, err)
 		r.after(q)
 	}
 }
@@ -121,8 +117,7 @@ func TestAFileThatIsInUseIsNeitherRestoredNorCompacted(t *testing.T) {
 func TestAStartThatWaitedForARestoreDoesNotWorkWithTheOldFile(t *testing.T) {
 	q := withHistory(t)
 	synctest.Test(t, func(t *testing.T) {
-		files, err := store.ReadCopies(q.o.Copy)
-		must(t, err)
+		files := q.copies()
 		lock, err := os.Open(q.o.Path)
 		must(t, err)
 		must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
@@ -150,16 +145,13 @@ func TestCompactGivesBackTheSpaceOfAnEveningAndKeepsEveryTicket(t *testing.T) {
 
 	before, after, err := store.Compact(q.o.Path, store.System)
 	must(t, err)
-	if info, _ := os.Stat(q.o.Path); after != info.Size() || before < 1<<20 || after > before/2 {
-		t.Errorf("from %d to %d bytes", before, after)
-	}
+	info, _ := os.Stat(q.o.Path)
+	wantTrue(t, after == info.Size() && before >= 1<<20 && after <= before/2, before, after)
 	if left := matches(q.o.Path + ".[^l]*"); len(left) > 0 { // all but the lock
 		t.Errorf("%q is left", left)
 	}
 	q.open()
-	if got := fmt.Sprint(q.jobs(Filter{})); got != fmt.Sprint(want) {
-		t.Errorf("after it: %s", got)
-	}
+	wantEqual(t, fmt.Sprint(q.jobs(Filter{})), fmt.Sprint(want))
 	q.printAll("grill", id(0), id(1), "big")
 }
 
@@ -189,16 +181,12 @@ var replacing = map[string]struct {
 			q.must(recoverQueue(q.o, store.System))
 		}
 		kept := matches(q.o.Path + ".corrupt-*")
-		if len(kept) != 1 {
-			q.t.Fatalf("kept are %q", kept)
-		}
-		if b, err := os.ReadFile(kept[0]); err != nil || string(b) != "damaged" {
-			q.t.Errorf("the damaged file is not kept: %v", err)
-		}
+		wantEqual(q.t, len(kept), 1, kept)
+		b, err := os.ReadFile(kept[0])
+		wantTrue(q.t, err == nil && string(b) == "damaged", err)
 		q.wantHistory(true)
-		if left := matches(q.o.Path + ".new-*"); len(left) > 0 {
-			q.t.Errorf("%q is left", left)
-		}
+		left := matches(q.o.Path + ".new-*")
+		wantTrue(q.t, len(left) == 0, left)
 	}},
 }
 
@@ -243,9 +231,8 @@ func (q *testQueue) wantHistory(recovered bool) {
 	q.wantState(2, ticket.Held)
 	q.wantState(4, ticket.Sent)
 	for job, want := range map[uint64]bool{2: recovered, 3: true, 5: recovered} {
-		if j := q.job(job); j.Doubt != want || !j.State.Open() {
-			q.t.Errorf("recovered %v: job %+v", recovered, j)
-		}
+		j := q.job(job)
+		wantTrue(q.t, j.Doubt == want && j.State.Open(), recovered, j)
 	}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		station := "grill"

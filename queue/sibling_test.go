@@ -23,9 +23,8 @@ func TestSiblingsAreTheJobsOfTheSameRequest(t *testing.T) {
 	q.wantSiblings("")
 	all, err := q.Siblings(bg, []uint64{2})
 	q.must(err)
-	if s := all[1]; s.FinishedAt == nil || len(s.Ticket.Lines) != 1 || s.Ticket.Lines[0].Name != "Soup" {
-		t.Errorf("%+v", s)
-	}
+	s := all[1]
+	wantTrue(t, s.FinishedAt != nil && len(s.Ticket.Lines) == 1 && s.Ticket.Lines[0].Name == "Soup", s)
 	l := q.take("hot")
 	q.wantSiblings("1 hot printing, 2 bar confirmed", 2)
 	q.must(l.Hold(bg, "look"))
@@ -138,9 +137,8 @@ func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
 		t.Fatalf("%d jobs", len(all))
 	}
 	for i := range all {
-		if want := i == 2*maxSiblings-1; all[i].Cut != want {
-			t.Fatalf("job %d: cut %v", all[i].ID, all[i].Cut)
-		}
+		want := i == 2*maxSiblings-1
+		wantTrue(t, all[i].Cut == want, all[i].ID, all[i].Cut)
 	}
 }
 
@@ -176,9 +174,7 @@ func (q *testQueue) wantSiblings(want string, jobs ...uint64) {
 		}
 		out = append(out, fmt.Sprintf("%d %s%s %s", s.ID, s.Routed, at, s.State))
 	}
-	if got := strings.Join(out, ", "); got != want {
-		q.t.Errorf("jobs %v: %q, want %q", jobs, got, want)
-	}
+	wantEqual(q.t, strings.Join(out, ", "), want, jobs)
 }
 
 // ack prints the head of a lane with a proof.

@@ -25,9 +25,7 @@ func TestExpiredTicketsAreListedOnOneSlipInFront(t *testing.T) {
 		q.restart()
 		l := q.take("grill")
 		slip := l.Delivery()
-		if slip.Ticket.Kind != ticket.Slip || len(slip.Ticket.Lines) != 2 {
-			t.Fatalf("slip %+v", slip)
-		}
+		wantTrue(t, slip.Ticket.Kind == ticket.Slip && len(slip.Ticket.Lines) == 2, slip)
 		expire(0) // while it prints
 		q.must(l.Ack(bg, ticket.Sent, ""))
 		must(t, errOf(q.Reprint(bg, slip.Job, ReprintOptions{Reason: "lost"})))
@@ -35,9 +33,7 @@ func TestExpiredTicketsAreListedOnOneSlipInFront(t *testing.T) {
 		expire(0) // a slip does not expire
 		for want, reprint := range []bool{false, true} {
 			d := q.print("grill")
-			if d.Ticket.Kind != ticket.Slip || d.Reprint != reprint || len(d.Ticket.Lines) != 2 {
-				t.Errorf("slip %d: %+v", want, d)
-			}
+			wantTrue(t, d.Ticket.Kind == ticket.Slip && d.Reprint == reprint && len(d.Ticket.Lines) == 2, want, d)
 		}
 		q.wantNothing("grill")
 	})
@@ -55,9 +51,7 @@ func TestASlipMarksDoubtfulTicketsAndHasALimit(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		q.wantExpired("grill", time.Hour, 500)
 		for i, l := range q.print("grill").Ticket.Lines {
-			if told := strings.Contains(strings.Join(l.Notes, " "), "may have come out"); told != (i == 0) {
-				t.Errorf("line %d: %q", i, l.Notes)
-			}
+			wantEqual(t, strings.Contains(strings.Join(l.Notes, " "), "may have come out"), i == 0, i, l.Notes)
 		}
 		q.wantExpired("grill", time.Hour, 2)
 		q.print("grill")
@@ -85,9 +79,8 @@ func TestALineOfASlipNamesTheTicketAsPeopleCallIt(t *testing.T) {
 			t.Errorf("%+v, want %s", l, want)
 		}
 	}
-	if l := slipLine(ticket.Ticket{Void: true, Refire: true}, 7, false); !l.Void || !l.Refire {
-		t.Errorf("%+v", l)
-	}
+	l := slipLine(ticket.Ticket{Void: true, Refire: true}, 7, false)
+	wantTrue(t, l.Void && l.Refire, l)
 }
 
 func TestATicketThatIsCancelledInTheSameTransactionDoesNotExpire(t *testing.T) {

@@ -30,9 +30,8 @@ func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
 		fillDisk(t, hog, free)
 		wantErr(t, store.Create(o.Path, "", false, Contents, store.System), syscall.ENOSPC)
 		wantErr(t, errOf(Open(o)), syscall.ENOSPC)
-		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
-			t.Fatalf("with %d bytes free %q is left", free, left)
-		}
+		left, _ := filepath.Glob(filepath.Join(dir, "*"))
+		wantTrue(t, len(left) == 1, free, left)
 	}
 	must(t, os.Remove(hog.Name()))
 	must(t, hog.Truncate(0))
@@ -59,9 +58,7 @@ func TestAStartWithoutSpaceForTheReserveRefusesRequestsAndPrints(t *testing.T) {
 	q.printAll("grill", "a")
 
 	const needed = 2*store.MinFree + (32 << 20) // free pages of the file serve in the place of the reserve
-	if !q.space.CheckFull(needed-1) || q.space.CheckFull(needed) {
-		t.Error("it is not the free pages that decide")
-	}
+	wantTrue(t, q.space.CheckFull(needed-1) && !q.space.CheckFull(needed), "it is not the free pages that decide")
 	q.space.IsFull.Store(true)
 	must(t, hog.Truncate(0))
 	q.accept(order("b", "grill"))
@@ -83,9 +80,8 @@ func TestAReserveThatCannotBeSyncedIsReportedAndRemoved(t *testing.T) {
 	must(t, os.Symlink("/proc/self/comm", store.ReservePath(q.o.Path))) // which can be written, but not synced
 	q.open()
 	must(t, os.WriteFile("/proc/self/comm", bytes.TrimSpace(name), 0))
-	if _, err := os.Lstat(store.ReservePath(q.o.Path)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it is still there: %v", err)
-	}
+	_, err = os.Lstat(store.ReservePath(q.o.Path))
+	wantTrue(t, errors.Is(err, os.ErrNotExist), err)
 	wantLogged(t, &log, "cannot create the reserve file")
 }
 
@@ -97,9 +93,7 @@ func TestTheMapOfTheFileHas1GiBWhereAddressesHave64Bits(t *testing.T) {
 		var from, to int64
 		if strings.HasSuffix(strings.TrimSpace(line), q.o.Path) {
 			must(t, errOf(fmt.Sscanf(line, "%x-%x", &from, &to)))
-			if strconv.IntSize == 64 && to-from != 1<<30 {
-				t.Errorf("%d bytes are mapped", to-from)
-			}
+			wantTrue(t, strconv.IntSize != 64 || to-from == 1<<30, to-from)
 			return
 		}
 	}
@@ -109,9 +103,8 @@ func TestTheMapOfTheFileHas1GiBWhereAddressesHave64Bits(t *testing.T) {
 // TestAFileThatCannotBeReadIsNotCalledDamagedByCheck: what is damaged is moved aside, and a disk that cannot be read
 // says nothing about the file.
 func TestAFileThatCannotBeReadIsNotCalledDamagedByCheck(t *testing.T) {
-	if err := Check("/proc/self/mem"); !errors.Is(err, syscall.EIO) || errors.Is(err, ErrDamaged) {
-		t.Errorf("err %v", err)
-	}
+	err := Check("/proc/self/mem")
+	wantTrue(t, errors.Is(err, syscall.EIO) && !errors.Is(err, ErrDamaged), err)
 }
 
 // fillDisk leaves so many bytes free on a filesystem.
@@ -128,13 +121,10 @@ func fillDisk(t *testing.T, hog *os.File, free int64) {
 func smallDisk(t *testing.T, mib int) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
-		t.Fatalf("mount a small filesystem: %v", err)
-	}
+	err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib))
+	wantTrue(t, err == nil, err)
 	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
+		must(t, unix.Unmount(dir, 0))
 	})
 	return dir
 }

@@ -28,9 +28,7 @@ func TestANewFileAndThenItsNameAreSyncedBeforeItIsUsed(t *testing.T) {
 		q, err := open(o, r.hooks())
 		must(t, err)
 		must(t, q.Close())
-		if !slices.Equal(r.calls, want) {
-			t.Errorf("calls %q, want %q", r.calls, want)
-		}
+		wantTrue(t, slices.Equal(r.calls, want), r.calls, want)
 	}
 }
 
@@ -40,27 +38,11 @@ func TestAFirstStartWhoseSyncFailsIsAnErrorAndTheNextOneWorks(t *testing.T) {
 		for range 2 {
 			wantErr(t, errOf(open(o, (&recorder{path: o.Path, fails: call}).hooks())), syscall.EIO)
 		}
-		if left, _ := filepath.Glob(o.Path + ".new-*"); len(left) > 0 {
-			t.Errorf("%s: %q is left", call, left)
-		}
+		left, _ := filepath.Glob(o.Path + ".new-*")
+		wantTrue(t, len(left) == 0, call, left)
 		q, err := Open(o)
 		must(t, err)
 		must(t, q.Close())
-	}
-}
-
-func TestTheFileGrowsInStepsOfAbout4MiB(t *testing.T) {
-	q := start(t)
-	if info, err := os.Stat(q.o.Path); err != nil || info.Size() != int64(64<<10+6*os.Getpagesize()) {
-		t.Errorf("an empty queue has %d bytes, %v", info.Size(), err)
-	}
-	for n, want := range []int64{4 << 20, 8 << 20} {
-		for m := range 25 {
-			q.must(q.KV("x").Put(bg, fmt.Sprint(n, m), make([]byte, 100<<10)))
-		}
-		if info, err := os.Stat(q.o.Path); err != nil || info.Size() < want || info.Size() > want+1<<20 {
-			t.Errorf("%d bytes, %v; want about %d", info.Size(), err, want)
-		}
 	}
 }
 
@@ -72,9 +54,8 @@ func TestCommitsAreSyncedUnlessATestSaysNo(t *testing.T) {
 		q, err := Open(Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: no})
 		must(t, err)
 		defer q.Close()
-		if db, err := q.db.Load(), q.hooks.Sync(closed); db.NoSync != no || (err == nil) != no {
-			t.Errorf("NoSync %t: bbolt has %t, and a sync returns %v", no, db.NoSync, err)
-		}
+		db, err := q.db.Load(), q.hooks.Sync(closed)
+		wantTrue(t, db.NoSync == no && (err == nil) == no && db.AllocSize == 4<<20, no, db.NoSync, db.AllocSize, err)
 	}
 }
 
@@ -109,9 +90,8 @@ func TestAPathThatCannotBeUsedIsAnErrorThatSaysSo(t *testing.T) {
 	loop := filepath.Join(dir, "loop.db")
 	must(t, os.Symlink(loop, loop))
 	for _, path := range []string{loop, filepath.Join(dir, "missing", "queue.db")} {
-		if err := errOf(Open(Options{Path: path, Reserve: -1})); err == nil {
-			t.Errorf("%s is opened", path)
-		}
+		err := errOf(Open(Options{Path: path, Reserve: -1}))
+		wantTrue(t, err != nil, path)
 	}
 	wantErrText(t, errOf(Open(Options{})), "Options.Path is missing")
 	wantErr(t, Check(filepath.Join(dir, "missing.db")), os.ErrNotExist)
@@ -158,9 +138,7 @@ func TestCheckFindsAKeyInTheWrongOrder(t *testing.T) {
 		child := exec.Command(os.Args[0], "-test.run=^TestCheckFindsAKeyInTheWrongOrder$")
 		child.Env = append(os.Environ(), checkInChild+"="+q.o.Path)
 		out, err := child.CombinedOutput()
-		if err == nil {
-			t.Fatalf("nothing is found: %s", out)
-		}
+		wantTrue(t, err != nil, out)
 		if child.ProcessState.ExitCode() == exitDamaged {
 			return
 		}
@@ -188,12 +166,10 @@ func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T
 	opened, err := Open(q.o)
 	must(t, err)
 	defer opened.Close()
-	if n := opened.Unaccounted(); n != 4 || !strings.Contains(log.String(), "component=queue unaccounted_jobs=4") {
-		t.Errorf("%d jobs, logged: %s", n, &log)
-	}
-	if l, err := opened.Take(bg, "grill"); err != nil || l.Delivery().Ticket.Request != "a" {
-		t.Errorf("taken %+v, %v", l, err)
-	}
+	n := opened.Unaccounted()
+	wantTrue(t, n == 4 && strings.Contains(log.String(), "component=queue unaccounted_jobs=4"), n, &log)
+	l, err := opened.Take(bg, "grill")
+	wantTrue(t, err == nil && l.Delivery().Ticket.Request == "a", l, err)
 }
 
 // A recorder is the store.Hooks of a start. It says what is synced and linked, in order.

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -21,22 +20,16 @@ func TestEveryOperationHappensOnceWhateverItsCommitReturns(t *testing.T) {
 					if restart {
 						q.restart()
 					}
-					if s.done(q) != happened {
-						t.Errorf("happened %t, want %t", !happened, happened)
-					}
+					wantEqual(t, s.done(q), happened)
 					want := s.again
 					if !happened {
 						want = nil
 					}
 					if !happened || !s.once {
-						if err := s.do(q); !errors.Is(err, want) {
-							t.Errorf("asked again: %v, want %v", err, want)
-						}
+						wantErr(t, s.do(q), want)
 					}
 					for range 2 {
-						if !s.done(q) {
-							t.Error("it has not happened, or twice")
-						}
+						wantTrue(t, s.done(q), "it has not happened, or twice")
 						q.checkMemory()
 						q.restart()
 					}
@@ -74,9 +67,8 @@ func steps() []step {
 	}
 	prints := func(station string, check func(d ticket.Delivery) bool) func(*testQueue) {
 		return func(q *testQueue) {
-			if d := q.print(station); !check(d) {
-				q.t.Errorf("printed %+v", d)
-			}
+			d := q.print(station)
+			wantTrue(q.t, check(d), d)
 			q.wantNothing("grill")
 			q.wantNothing(station)
 		}

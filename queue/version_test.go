@@ -69,12 +69,9 @@ func TestOfSeveralMovedJobsNoneMovesIfOneHasChanged(t *testing.T) {
 	q.must(q.take("grill").Hold(bg, "look"))
 	two := q.job(2).Version
 	wantErr(t, errOf(q.Move(bg, []uint64{2, 1}, "bar", two, two)), ErrConflict)
-	if err := errOf(q.Move(bg, []uint64{2, 1}, "bar", two)); err == nil {
-		t.Error("two jobs are moved with one version")
-	}
-	if s := q.station("bar"); s.Pending != 0 {
-		t.Errorf("moved: %+v", s)
-	}
+	err := errOf(q.Move(bg, []uint64{2, 1}, "bar", two))
+	wantTrue(t, err != nil, "two jobs are moved with one version")
+	wantEqual(t, q.station("bar").Pending, 0)
 	q.must(errOf(q.Move(bg, []uint64{2, 1}, "bar", two, q.job(1).Version)))
 }
 

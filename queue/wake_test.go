@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,10 +9,11 @@ import (
 )
 
 func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
-	for name, tt := range map[string]struct {
+	type wakes struct {
 		before func(q *testQueue)
 		do     func(q *testQueue, lent *Lease) error // lent is what grill was lent before, nil for nothing
-	}{
+	}
+	each(t, map[string]wakes{
 		"a new request": {
 			do: func(q *testQueue, _ *Lease) error { return errOf(q.Accept(bg, order("a", "grill"))) },
 		},
@@ -40,29 +40,20 @@ func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
 			},
 			do: func(q *testQueue, _ *Lease) error { return q.ResumeStation(bg, "grill") },
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, q *testQueue) {
-				if tt.before != nil {
-					tt.before(q)
-				}
-				lent, _, err := q.lend("grill")
-				q.must(err)
-				if lent != nil {
-					if ready, err := lent.fetch(bg); !ready || err != nil {
-						t.Fatalf("ready %t, %v", ready, err)
-					}
-				}
-				got := make(chan *Lease)
-				ctx, cancel := context.WithTimeout(bg, time.Minute)
-				defer cancel()
-				go func() { l, _ := q.Take(ctx, "grill"); got <- l }()
-				synctest.Wait()
-				q.must(tt.do(q, lent))
-				q.wantTaken(got)
-			})
-		})
-	}
+	}, func(t *testing.T, q *testQueue, c wakes) {
+		if c.before != nil {
+			c.before(q)
+		}
+		lent, _, err := q.lend("grill")
+		q.must(err)
+		if lent != nil {
+			ready, err := lent.fetch(bg)
+			wantTrue(t, ready && err == nil, ready, err)
+		}
+		wantTaken := q.waitsAtGrill()
+		q.must(c.do(q, lent))
+		wantTaken()
+	})
 }
 
 func TestATakeThatWaitsForATransactionThatChangesNothingGoesOn(t *testing.T) {
@@ -78,14 +69,10 @@ func TestATakeThatWaitsForATransactionThatChangesNothingGoesOn(t *testing.T) {
 			})
 		}()
 		synctest.Wait()
-		got := make(chan *Lease)
-		ctx, cancel := context.WithTimeout(bg, time.Minute)
-		defer cancel()
-		go func() { l, _ := q.Take(ctx, "grill"); got <- l }()
-		synctest.Wait()
+		wantTaken := q.waitsAtGrill()
 		resume()
 		wantErr(t, <-done, ErrConflict)
-		q.wantTaken(got)
+		wantTaken()
 	})
 }
 
@@ -102,22 +89,21 @@ func TestWhatIsOverIsForgottenWhenTheQueueStarts(t *testing.T) {
 		for _, bucket := range []int{bucketDedup, bucketJobs, bucketRequests, bucketFinished} {
 			q.wantCount(bucket, 0)
 		}
-		if r := q.station("grill").Books.Outcomes[ticket.Sent]; r != 1 {
-			t.Errorf("%d are counted as sent", r)
-		}
+		wantEqual(t, q.station("grill").Books.Outcomes[ticket.Sent], 1)
 	})
 }
 
-// wantTaken waits for a Take, which must get the ticket of request a.
-func (q *testQueue) wantTaken(got <-chan *Lease) {
+// waitsAtGrill has a Take wait at the grill; the returned function waits until it gets the ticket of request a.
+func (q *testQueue) waitsAtGrill() (wantTaken func()) {
 	q.t.Helper()
-	select {
-	case l := <-got:
-		if d := l.Delivery(); d.Ticket.Request != "a" {
-			q.t.Errorf("taken %+v", d)
+	got := make(chan *Lease)
+	go func() { got <- q.take("grill") }()
+	synctest.Wait()
+	return func() {
+		q.t.Helper()
+		asked := time.Now()
+		if d := (<-got).Delivery(); d.Ticket.Request != "a" || time.Since(asked) > 0 { // of the fake clock
+			q.t.Errorf("taken %+v after %s", d, time.Since(asked))
 		}
-	case <-time.After(time.Second):
-		q.t.Error("it still waits")
-		<-got
 	}
 }

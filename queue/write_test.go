@@ -44,9 +44,7 @@ func TestAWriteThatFailsLeavesNothingOfItsTransaction(t *testing.T) {
 				q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.sequence(bucketJobs); return tt.before(b) }))
 				before := q.counts()
 				q.failCommit(works, func() error { return tt.do(q) })
-				if after := q.counts(); after != before {
-					t.Errorf("records in each bucket: %v, want %v", after, before)
-				}
+				wantEqual(t, q.counts(), before)
 				q.checkMemory()
 				q.must(q.do(bg, opOnce, 1, tt.after))
 				q.must(tt.do(q))
@@ -63,16 +61,14 @@ func TestAHoldAndASlipAfterTheYear9999AreRefused(t *testing.T) {
 		r := order("a", "grill")
 		q.accept(r)
 		r.ID, r.Drafts[0].Ticket.Received = "b", w.now
-		if _, err := q.Accept(bg, r); err == nil || errors.Is(err, ErrStorageFailed) {
-			t.Errorf("a request: %v", err)
-		}
+		_, err := q.Accept(bg, r)
+		wantTrue(t, err != nil && !errors.Is(err, ErrStorageFailed), err)
 		q.failCommit(works, func() error { return q.HoldStation(bg, "grill", "x") })
 		q.failCommit(works, func() error { return errOf(q.Expire(bg, "grill", -time.Hour)) })
 		w.set(time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC), false)
 		q.restart()
-		if s := q.station("grill"); s.Hold != nil || s.Books.Enqueued != 1 {
-			t.Errorf("grill %+v", s)
-		}
+		s := q.station("grill")
+		wantTrue(t, s.Hold == nil && s.Books.Enqueued == 1, s)
 	}, func(o *Options) { o.Clock = w })
 }
 
@@ -109,39 +105,30 @@ func TestAtMost4096RequestsWaitAndTheyWaitForEverythingElse(t *testing.T) {
 	}
 	wantErr(t, in.put(&op{kind: opAccept}), ErrBusy)
 	must(t, in.put(&op{kind: opBegin}))
-	if ops, _ := in.nextBatch(); len(ops) != maxBatch || ops[0].kind != opBegin || ops[1].kind != opAccept {
-		t.Errorf("%d operations, the first is %v", len(ops), ops[0].kind)
-	}
+	ops, _ := in.nextBatch()
+	wantTrue(t, len(ops) == maxBatch && ops[0].kind == opBegin && ops[1].kind == opAccept, len(ops), ops[0].kind)
 }
 
 func TestAnAnswerCountsMoreThanAContextThatHasEnded(t *testing.T) {
 	q := &Queue{in: newInbox()}
 	for range 50 {
-		if err := q.do(answered{bg, q}, opOnce, 1, nil); !errors.Is(err, ErrNotFound) {
-			t.Fatalf("err %v, want the answer", err)
-		}
+		wantErr(t, q.do(answered{bg, q}, opOnce, 1, nil), ErrNotFound)
 	}
 }
 
 func TestWhatWaitsForTheCommitterShowsHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newInbox()
-		if w := in.waiting(); w != 0 {
-			t.Errorf("empty, but %s waiting", w)
-		}
+		wantEqual(t, in.waiting(), 0)
 		must(t, in.put(&op{kind: opAccept, since: time.Now()}))
 		time.Sleep(time.Second)
 		must(t, in.put(&op{kind: opOnce, since: time.Now()}))
 		time.Sleep(time.Second)
-		if w := in.waiting(); w != 2*time.Second {
-			t.Errorf("%s waiting, want that of the oldest", w)
-		}
+		wantEqual(t, in.waiting(), 2*time.Second)
 		in.nextBatch()
 		time.Sleep(time.Second)
 		must(t, in.put(&op{kind: opOnce, since: time.Now()}))
-		if w := in.waiting(); w != 3*time.Second {
-			t.Errorf("%s waiting, want that of what is being written", w)
-		}
+		wantEqual(t, in.waiting(), 3*time.Second)
 	})
 }
 
@@ -153,13 +140,11 @@ func TestWhileThereIsNoRoomOnlyDuplicatesAreTaken(t *testing.T) {
 		q.wantRefused(cancelled(r), ErrBacklogFull)
 		q.wantDuplicate(order("b", "grill"))
 		q.printAll("grill", "a")
-		if got := q.accept(cancelled(r)); !got.Duplicate || got.Jobs != 1 {
-			t.Errorf("receipt %+v", got)
-		}
+		got := q.accept(cancelled(r))
+		wantTrue(t, got.Duplicate && got.Jobs == 1, got)
 		q.printAll("grill", "b")
-		if d := q.print("grill"); d.Ticket.Changed == nil {
-			t.Errorf("printed %+v", d)
-		}
+		d := q.print("grill")
+		wantTrue(t, d.Ticket.Changed != nil, d)
 	}, func(o *Options) { o.MaxBacklog = 2 })
 }
 
@@ -169,9 +154,8 @@ func TestARequestThatIsNotStampedIsReceivedNow(t *testing.T) {
 	r := order("a", "grill")
 	r.Received = time.Time{}
 	q.accept(r)
-	if j := q.job(1); !j.ReceivedAt.Equal(w.now) {
-		t.Errorf("job %+v", j)
-	}
+	j := q.job(1)
+	wantTrue(t, j.ReceivedAt.Equal(w.now), j)
 }
 
 // counts is the number of records in each bucket.
