@@ -170,9 +170,8 @@ func TestTwoDaemonsDoNotShareAFolderOfCopies(t *testing.T) {
 		r, err := store.Recover(other.o.Path, other.o.Copy, Check, Contents, store.System)
 		wantTrue(t, err == nil && r.Base == "", r, err)
 		other.open()
-		if must(t, q.CopyProblem()); q.Ready() != nil {
-			t.Error(q.Ready())
-		}
+		must(t, q.CopyProblem())
+		wantTrue(t, q.Ready() == nil, q.Ready())
 	}, withCopies)
 }
 
@@ -224,9 +223,8 @@ func TestLogsDoNotGrowWithoutBound(t *testing.T) {
 			must(t, os.Truncate(files.Log(files.Newest()), store.MaxLogs/2+1)) // a hole takes no space
 			q.accept(order(name, "grill"))
 			time.Sleep(2 * syncEvery)
-			if synctest.Wait(); q.CopyProblem() == nil {
-				t.Error("nobody is told that the log has become long")
-			}
+			synctest.Wait()
+			wantTrue(t, q.CopyProblem() != nil, "nobody is told that the log has become long")
 			time.Sleep(2 * copyAgain)
 			synctest.Wait()
 		}

@@ -170,9 +170,8 @@ func TestALineSaysWhatWasStored(t *testing.T) {
 		must(t, err)
 		var object []byte
 		damaged, err := files.Read(1, func(line []byte) error { object = bytes.Clone(line); return nil })
-		if must(t, err); damaged > 0 {
-			t.Fatalf("the checksum of %q is wrong", line.Bytes())
-		}
+		must(t, err)
+		wantEqual(t, damaged, 0, line.String())
 		var l logLine
 		must(t, json.Unmarshal(object, &l))
 		got, err := l.request()
@@ -268,9 +267,8 @@ func TestWhatRootRestoresBelongsToTheUserOfTheDaemon(t *testing.T) {
 	must(t, errOf(store.Restore(path, path+".copy", old.o.Copy, Check, Contents)))
 	for _, name := range append(matches(path+".copy/*"), path, path+".copy") {
 		info, err := os.Stat(name)
-		if must(t, err); info.Sys().(*syscall.Stat_t).Uid != user {
-			t.Errorf("%s belongs to %d", name, info.Sys().(*syscall.Stat_t).Uid)
-		}
+		must(t, err)
+		wantTrue(t, info.Sys().(*syscall.Stat_t).Uid == user, name, info.Sys().(*syscall.Stat_t).Uid)
 	}
 }
 

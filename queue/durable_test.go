@@ -98,18 +98,6 @@ func TestADuplicateAfterARestartIsAnsweredOnlyAfterACommit(t *testing.T) {
 	})
 }
 
-func TestWithoutAReserveNoneIsMissed(t *testing.T) {
-	var log queuetest.Log
-	q := start(t, logTo(&log), func(o *Options) {
-		o.Reserve = -1
-		must(t, os.WriteFile(store.ReservePath(o.Path), nil, 0o600))
-	})
-	q.stop()
-	wantTrue(t, !strings.Contains(log.String(), "reserve"), &log)
-	_, err := os.Stat(store.ReservePath(q.o.Path))
-	wantTrue(t, err != nil, "the reserve of an earlier configuration is left")
-}
-
 // TestAStartThatFindsTheDiskFullGivesUpTheReserve: a copy-on-write filesystem needs space even to rewrite a page.
 func TestAStartThatFindsTheDiskFullGivesUpTheReserve(t *testing.T) {
 	q := start(t, func(o *Options) { o.Reserve = 1 << 20 })
@@ -234,18 +222,23 @@ func TestAReserveThatCannotBeCreatedStopsNoOrder(t *testing.T) {
 
 func TestAReserveIsWrittenAtTheStartUnlessItIsThereWithItsSize(t *testing.T) {
 	for _, c := range []struct{ reserve, want, there int }{
-		{0, 16 << 20, 0}, {1 << 20, 1 << 20, 0}, {1 << 20, 1 << 20, 1<<20 - 1}, {1 << 20, 1 << 20, 2 << 20},
+		{-1, 0, 1}, {0, 16 << 20, 0}, {1 << 20, 1 << 20, 0}, {1 << 20, 1 << 20, 1<<20 - 1}, {1 << 20, 1 << 20, 2 << 20},
 	} {
-		q := start(t, func(o *Options) {
+		var log queuetest.Log
+		q := start(t, logTo(&log), func(o *Options) {
 			o.Reserve = int64(c.reserve)
 			must(t, os.WriteFile(store.ReservePath(o.Path), make([]byte, c.there), 0o600))
 		})
-		f, err := os.OpenFile(store.ReservePath(q.o.Path), os.O_WRONLY, 0)
-		must(t, err)
-		must(t, errors.Join(errOf(f.WriteAt([]byte("mark"), 1<<19)), f.Close()))
+		path := store.ReservePath(q.o.Path)
+		if c.want > 0 {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			must(t, err)
+			must(t, errors.Join(errOf(f.WriteAt([]byte("mark"), 1<<19)), f.Close()))
+		}
 		q.restart()
-		b, err := os.ReadFile(store.ReservePath(q.o.Path))
-		wantTrue(t, len(b) == c.want && bytes.Contains(b, []byte("mark")) && err == nil, c, len(b), err)
+		left, _ := os.ReadFile(path)
+		wantTrue(t, len(left) == c.want && bytes.Contains(left, []byte("mark")) == (c.want > 0), c, len(left))
+		wantTrue(t, !strings.Contains(log.String(), "reserve"), &log)
 	}
 }
 

@@ -117,9 +117,8 @@ func TestAnOrphanIsListedUntilItHasNoOpenJob(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))
 	q.must(q.take("grill").Hold(bg, "look"))
-	if all := q.Stations(); len(all) != 1 || all[0].Configured || all[0].Held != 1 {
-		t.Errorf("stations %+v", all)
-	}
+	all := q.Stations()
+	wantTrue(t, len(all) == 1 && !all[0].Configured && all[0].Held == 1, all)
 	q.must(q.Cancel(bg, 1, "seen"))
 	wantEqual(t, len(q.Stations()), 0)
 }
@@ -131,9 +130,8 @@ func TestStationsAreListedByNameAlsoAfterAFailedCommit(t *testing.T) {
 		q.failCommit(fails, func() error { return q.KV("x").Put(bg, "k", nil) })
 		var got []string
 		for _, s := range q.Stations() {
-			if got = append(got, s.Name); s.Oldest != 0 || !s.Configured {
-				t.Errorf("nothing waits at a configured station: %+v", s)
-			}
+			got = append(got, s.Name)
+			wantTrue(t, s.Oldest == 0 && s.Configured, s)
 		}
 		wantTrue(t, slices.Equal(got, want), got, want)
 	})

@@ -20,10 +20,11 @@ func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
 		must(t, err)
 		tickets += 4 + len(j)
 	}
-	for name, tt := range map[string]struct {
+	type writes struct {
 		do   func(q *testQueue) error
 		want int
-	}{
+	}
+	each(t, map[string]writes{
 		"accept": {
 			func(q *testQueue) error { return errOf(q.Accept(bg, r)) },
 			len(encodeBody(&r)) + tickets + 2*change,
@@ -37,23 +38,19 @@ func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
 		"expire":   {func(q *testQueue) error { return errOf(q.Expire(bg, "grill", -1)) }, 64 << 10},
 		"put":      {func(q *testQueue) error { return q.KV("x").Put(bg, "key", make([]byte, 1000)) }, 3 + 1000},
 		"delete":   {func(q *testQueue) error { return q.KV("x").Delete(bg, "key") }, 3},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, q *testQueue) {
-				q.orders(2, "grill")
-				q.accept(order("printed", "bar"))
-				q.print("bar")
-				commit := q.gather()
-				go func() { q.must(tt.do(q)) }()
-				synctest.Wait()
-				q.in.mu.Lock()
-				waiting := append(append([]*op{}, q.in.urgent...), q.in.accepts...)
-				q.in.mu.Unlock()
-				wantTrue(t, len(waiting) == 1 && waiting[0].size == tt.want, waiting, tt.want)
-				commit()
-			})
-		})
-	}
+	}, func(t *testing.T, q *testQueue, c writes) {
+		q.orders(2, "grill")
+		q.accept(order("printed", "bar"))
+		q.print("bar")
+		commit := q.gather()
+		go func() { q.must(c.do(q)) }()
+		synctest.Wait()
+		q.in.mu.Lock()
+		waiting := append(append([]*op{}, q.in.urgent...), q.in.accepts...)
+		q.in.mu.Unlock()
+		wantTrue(t, len(waiting) == 1 && waiting[0].size == c.want, waiting, c.want)
+		commit()
+	})
 }
 
 func TestARequestAboveTheLimitOfWhatWaitsIsTakenIfItIsAlone(t *testing.T) {

@@ -45,9 +45,8 @@ func TestACopyNamesTheLaterVoidsOfTheSameCheck(t *testing.T) {
 	q.print("grill")
 	q.wantCopy(1, ReprintOptions{}, "1Fish "+voids)
 	done, err := q.Reprint(bg, 1, ReprintOptions{})
-	if q.must(err); len(done.Later) != 1 || done.Latest != 0 {
-		t.Errorf("%+v", done)
-	}
+	q.must(err)
+	wantTrue(t, len(done.Later) == 1 && done.Latest == 0, done)
 	q.print("grill")
 	q.accept(at(12, dinner("d", "1Fish-", "bar"))) // job 8
 	q.wantCopy(done.Job, ReprintOptions{}, "1Fish "+voids+" VOID at 19:42 UTC: job 8")
@@ -70,9 +69,8 @@ func TestACopyNamesFewVoids(t *testing.T) {
 		q.accept(dinner(id(n), "1Fish-", "bar"))
 	}
 	done, err := q.Reprint(bg, 1, ReprintOptions{})
-	if q.must(err); len(done.Later) != maxLater+1 || done.Later[maxLater] != "VOID: more jobs" {
-		t.Errorf("%q", done.Later)
-	}
+	q.must(err)
+	wantTrue(t, len(done.Later) == maxLater+1 && done.Later[maxLater] == "VOID: more jobs", done.Later)
 }
 
 func TestAMovedHeldTicketIsTheLatest(t *testing.T) {

@@ -133,9 +133,8 @@ func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
 	q.accept(order("a", slices.Repeat([]string{"bar"}, maxSiblings)...))
 	q.accept(order("b", slices.Repeat([]string{"bar"}, maxSiblings+1)...))
 	all, err := q.Siblings(bg, []uint64{1, 2, 3, maxSiblings + 1})
-	if q.must(err); len(all) != 2*maxSiblings || all[maxSiblings-1].ID != maxSiblings {
-		t.Fatalf("%d jobs", len(all))
-	}
+	q.must(err)
+	wantTrue(t, len(all) == 2*maxSiblings && all[maxSiblings-1].ID == maxSiblings, len(all))
 	for i := range all {
 		want := i == 2*maxSiblings-1
 		wantTrue(t, all[i].Cut == want, all[i].ID, all[i].Cut)
@@ -155,9 +154,8 @@ func TestTicketsAfterAJobAreReadInPagesWithoutDamagedOnes(t *testing.T) {
 			}
 		}
 		last, err := q.TicketsAfter(bg, after, func(job uint64, _ *ticket.Ticket) { got = append(got, job) })
-		if q.must(err); last != 2*pageSize || !slices.Equal(got, want) {
-			t.Errorf("after %d: %d tickets up to %d, want %d", after, len(got), last, len(want))
-		}
+		q.must(err)
+		wantTrue(t, last == 2*pageSize && slices.Equal(got, want), after, len(got), last, len(want))
 	}
 }
 

@@ -19,10 +19,11 @@ func TestAWriteThatFailsLeavesNothingOfItsTransaction(t *testing.T) {
 	}
 	accept := func(q *testQueue) error { return errOf(q.Accept(bg, order("b", "grill", "bar"))) }
 	put := func(q *testQueue) error { return q.KV("boards").Put(bg, "k", []byte("v")) }
-	for name, tt := range map[string]struct {
+	type write struct {
 		before, after func(b *batch) error
 		do            func(q *testQueue) error
-	}{
+	}
+	each(t, map[string]write{
 		"a bucket of keys": {inTheWay(bucketDedup, key64(generationOf(0))), remove(bucketDedup, key64(generationOf(0))),
 			accept},
 		"a KV": {inTheWay(bucketKV, []byte("boards")), remove(bucketKV, []byte("boards")), put},
@@ -38,19 +39,15 @@ func TestAWriteThatFailsLeavesNothingOfItsTransaction(t *testing.T) {
 			func(b *batch) error { b.dirty = true; return b.bucket(bucketJobs).DeleteBucket(key64(2)) },
 			func(q *testQueue) error { return errOf(q.Accept(bg, order("b", "grill"))) },
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, q *testQueue) {
-				q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.sequence(bucketJobs); return tt.before(b) }))
-				before := q.counts()
-				q.failCommit(works, func() error { return tt.do(q) })
-				wantEqual(t, q.counts(), before)
-				q.checkMemory()
-				q.must(q.do(bg, opOnce, 1, tt.after))
-				q.must(tt.do(q))
-			})
-		})
-	}
+	}, func(t *testing.T, q *testQueue, c write) {
+		q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.sequence(bucketJobs); return c.before(b) }))
+		before := q.counts()
+		q.failCommit(works, func() error { return c.do(q) })
+		wantEqual(t, q.counts(), before)
+		q.checkMemory()
+		q.must(q.do(bg, opOnce, 1, c.after))
+		q.must(c.do(q))
+	})
 }
 
 // TestAHoldAndASlipAfterTheYear9999AreRefused: such a time cannot be stored, and the record of the station, or the
@@ -73,29 +70,26 @@ func TestAHoldAndASlipAfterTheYear9999AreRefused(t *testing.T) {
 }
 
 func TestATransactionHasALimitOfOperationsAndOfBytes(t *testing.T) {
-	for name, tt := range map[string]struct{ ops, size, want int }{
+	type load struct{ ops, size, want int }
+	each(t, map[string]load{
 		"operations":                 {2*512 + 1, 1, 3},
 		"bytes":                      {5, 2 << 20, 3},
 		"bytes of one are too many":  {3, 4<<20 + 1, 3},
 		"as much as there may be":    {512, 8 << 10, 1},
 		"as much as there may be, 2": {2, 2 << 20, 1},
 		"a byte more than there may": {2, 2<<20 + 1, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, q *testQueue) {
-				commit := q.gather()
-				before := q.disk.commits()
-				for range tt.ops {
-					go func() {
-						_ = q.do(bg, opOnce, tt.size, func(b *batch) error { b.dirty = true; return nil })
-					}()
-				}
-				synctest.Wait()
-				commit()
-				q.wantCommits(before, tt.want)
-			})
-		})
-	}
+	}, func(_ *testing.T, q *testQueue, c load) {
+		commit := q.gather()
+		before := q.disk.commits()
+		for range c.ops {
+			go func() {
+				_ = q.do(bg, opOnce, c.size, func(b *batch) error { b.dirty = true; return nil })
+			}()
+		}
+		synctest.Wait()
+		commit()
+		q.wantCommits(before, c.want)
+	})
 }
 
 func TestAtMost4096RequestsWaitAndTheyWaitForEverythingElse(t *testing.T) {
