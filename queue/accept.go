@@ -213,7 +213,7 @@ func (a *acceptOp) emptyShareSlip(b *batch, was *share) ticket.Ticket {
 		Received: now.Received, Notes: []string{ticket.NothingListed}, Changed: was.change(1, 1),
 	}
 	if len(was.jobs) > 0 { // else, or if its job is too old to be known, its head says which order it was
-		old, _ := decodePayload(b.bucket(bucketJobs).Get(key64(was.jobs[0])))
+		old, _ := ticketIn(b.tx, was.jobs[0])
 		slip.Record, slip.Number, slip.Table, slip.Type = old.Record, old.Number, old.Table, old.Type
 		slip.Server, slip.Guests = old.Server, old.Guests
 	}

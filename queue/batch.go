@@ -45,7 +45,6 @@ type batch struct {
 
 	dirty    bool                      // something was written: a commit is needed
 	err      error                     // the first failed write; the whole batch is then rolled back
-	gens     []generation              // see generations
 	stations map[string]*stationRecord // by station: its record as it will be stored
 	open     int                       // change in the number of open jobs
 	onCommit []func()                  // run under Queue.mu

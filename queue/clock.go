@@ -2,6 +2,7 @@ package queue
 
 import (
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -145,23 +146,19 @@ const historyAtLeast = time.Hour
 // of them are left. Keys begin with the running time, so the first key that is young enough ends
 // the search.
 func (b *batch) prune(retention time.Duration) bool {
-	limit := b.now - retention // negative in the first days
+	limit := int64(b.now - retention) // negative in the first days
 	finished := b.bucket(bucketFinished)
-	var over [][]byte
 
 	cursor := finished.Cursor()
-	for key, _ := cursor.First(); len(key) == 16 && int64(un64(key[:8])) <= int64(limit); key, _ = cursor.Next() {
-		if len(over) == pruneAtOnce {
-			break
+	for range pruneAtOnce {
+		key, _ := cursor.First()
+		if len(key) != 16 || int64(un64(key[:8])) > limit {
+			return false
 		}
-		over = append(over, append([]byte(nil), key...))
+		b.forget(un64(key[8:]))
+		b.del(finished, slices.Clone(key))
 	}
-
-	for _, k := range over {
-		b.forget(un64(k[8:]))
-		b.del(finished, k)
-	}
-	return len(over) == pruneAtOnce
+	return true
 }
 
 // forget removes a job, and the body of its request when no other job was made from it.

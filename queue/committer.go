@@ -99,9 +99,7 @@ func (q *Queue) commitAndAnswer(ops []*op) {
 		return
 	}
 
-	failed, full := classify(err)
-	q.commitFailed(failed, full)
-
+	failed, full := q.commitFailed(err)
 	for _, o := range ops {
 		// On a full disk nothing was written, and printing must go on: a Begin is tried again when the
 		// reserve has been freed. After any other failure the station must not print.
@@ -260,23 +258,16 @@ func (q *Queue) checkInPlace() error {
 // While the file is being reopened view waits, at most a second. That takes milliseconds unless the
 // disk is gone.
 func (q *Queue) view(f func(tx *bolt.Tx) error) error {
-	db := q.db.Load()
 	for range 100 {
-		if db != nil || errors.Is(q.Ready(), ErrClosed) {
-			break
+		if db := q.db.Load(); db != nil {
+			return db.View(f)
+		}
+		if errors.Is(q.Ready(), ErrClosed) {
+			return ErrClosed
 		}
 		time.Sleep(10 * time.Millisecond)
-		db = q.db.Load()
 	}
-
-	if db == nil {
-		if err := q.Ready(); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: the file is being reopened", ErrStorageFailed)
-	}
-
-	return db.View(f)
+	return cmp.Or(q.Ready(), fmt.Errorf("%w: the file is being reopened", ErrStorageFailed))
 }
 
 // reusable is how many bytes of the file are free: room for new requests also on a full disk.

@@ -78,8 +78,8 @@ func adopt(tx *bolt.Tx, files *store.Copies, written time.Time) (from time.Time,
 		return from, err
 	}
 
-	record, err := readCopyRecord(tx)
-	if err != nil {
+	var record store.CopyRecord // none, if the file was made before there were copies
+	if err := readMeta(tx, keyCopy, &record); err != nil {
 		return from, err
 	}
 
@@ -144,14 +144,14 @@ func (s *jobState) doubtIfOwed() bool {
 
 var keyCopy = []byte("copy")
 
-func readCopyRecord(tx *bolt.Tx) (r store.CopyRecord, err error) {
-	raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyCopy)
-	if raw == nil { // it was made before there were copies
-		return r, nil
+// readMeta reads a record of the meta bucket, if there is one.
+func readMeta(tx *bolt.Tx, key []byte, v any) error {
+	raw := tx.Bucket(bucketNames[bucketMeta]).Get(key)
+	if raw == nil {
+		return nil
 	}
-
-	if err := unsealJSON(raw, &r); err != nil {
-		return r, fmt.Errorf("%w: the number of its copy: %w", ErrDamaged, err)
+	if err := unsealJSON(raw, v); err != nil {
+		return fmt.Errorf("%w: the record %s: %w", ErrDamaged, key, err)
 	}
-	return r, nil
+	return nil
 }

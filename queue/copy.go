@@ -61,18 +61,14 @@ func (c *copier) add(notes []note) {
 		return
 	}
 
-	if c.waiting.Load()+size <= maxWaiting {
-		c.waiting.Add(size)
-		select {
-		case c.notes <- notes:
-			return
-		default:
-			c.waiting.Add(-size)
-		}
+	if c.waiting.Load()+size > maxWaiting || len(c.notes) == cap(c.notes) {
+		c.gap.Store(true)
+		c.failed(errSlow)
+		return
 	}
 
-	c.gap.Store(true)
-	c.failed(errSlow)
+	c.waiting.Add(size)
+	c.notes <- notes // it has room: only the committer sends
 }
 
 var errSlow = errors.New("its disk is too slow, or does not answer")

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -274,67 +276,49 @@ func generationOf(running time.Duration) uint64 {
 	return hour - hour%generationHours + generationHours - 1
 }
 
-// A generation is one bucket of keys.
-type generation struct {
-	number uint64
-	keys   *bolt.Bucket
-}
-
-// generations lists the buckets of keys, newest first, because a retry mostly comes within seconds.
-func (b *batch) generations() []generation {
-	if b.gens != nil {
-		return b.gens
-	}
-
-	dedup := b.bucket(bucketDedup)
-	cursor := dedup.Cursor()
-	for key, value := cursor.Last(); key != nil; key, value = cursor.Prev() {
-		if value == nil && len(key) == 8 {
-			b.gens = append(b.gens, generation{un64(key), dedup.Bucket(key)})
+// generations are the buckets of keys by their numbers, newest first, because a retry mostly comes within seconds.
+func (b *batch) generations() iter.Seq2[uint64, *bolt.Bucket] {
+	return func(yield func(uint64, *bolt.Bucket) bool) {
+		dedup := b.bucket(bucketDedup)
+		cursor := dedup.Cursor()
+		for key, value := cursor.Last(); key != nil; key, value = cursor.Prev() {
+			if value == nil && len(key) == 8 && !yield(un64(key), dedup.Bucket(key)) {
+				return
+			}
 		}
 	}
-	return b.gens
 }
 
 // findDedup finds the record of a key, and the generation in which it is stored. raw is nil if the key
 // is not known. There are about eight generations, and most requests are new, so each is asked
 // once.
 func (b *batch) findDedup(k requestKey) (gen uint64, raw []byte) {
-	for _, g := range b.generations() {
-		if raw = g.keys.Get(k[:]); raw != nil {
-			return g.number, raw
+	for number, keys := range b.generations() {
+		if raw = keys.Get(k[:]); raw != nil {
+			return number, raw
 		}
 	}
-	return
+	return 0, nil
 }
 
 // putDedup stores the record of a key in a generation. A known key stays in its own, so that its
 // retention counts from the first time it came.
 func (b *batch) putDedup(k requestKey, gen uint64, s dedupRecord) {
-	gens := b.generations()
-
-	at := slices.IndexFunc(gens, func(g generation) bool { return g.number == gen })
-	if at < 0 {
-		keys, err := b.bucket(bucketDedup).CreateBucket(key64(gen))
-		if err != nil {
-			b.fail(err)
-			return
-		}
-		b.gens = slices.Insert(gens, 0, generation{gen, keys})
-		at = 0
+	keys, err := b.bucket(bucketDedup).CreateBucketIfNotExists(key64(gen))
+	if err != nil {
+		b.fail(err)
+		return
 	}
-
-	b.put(b.gens[at].keys, k[:], encodeDedup(s))
+	b.put(keys, k[:], encodeDedup(s))
 }
 
 // dropGenerations forgets the keys that are older than retention. A retry that comes later than
-// that prints again. It must be the last in its batch to use the generations.
+// that prints again.
 func (b *batch) dropGenerations(now, retention time.Duration) {
-	for _, g := range b.generations() {
-		if time.Duration(g.number+1)*time.Hour+retention > now {
-			continue
+	for number := range maps.Collect(b.generations()) { // all of them first: a cursor must not see changes
+		if time.Duration(number+1)*time.Hour+retention <= now {
+			b.fail(b.bucket(bucketDedup).DeleteBucket(key64(number)))
+			b.dirty = true
 		}
-		b.fail(b.bucket(bucketDedup).DeleteBucket(key64(g.number)))
-		b.dirty = true
 	}
 }

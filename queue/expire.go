@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,14 +117,10 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 			continue
 		}
 
-		state, err := b.state(e.job)
-		if err != nil || state.State != ticket.Pending {
+		state, err1 := b.state(e.job)
+		old, err2 := ticketIn(b.tx, e.job)
+		if errors.Join(err1, err2) != nil || state.State != ticket.Pending {
 			continue // damaged, or finished by an earlier operation of this batch
-		}
-
-		old, err := decodePayload(b.bucket(bucketJobs).Get(key64(e.job)))
-		if err != nil {
-			continue
 		}
 
 		if len(lines) == 0 {

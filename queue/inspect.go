@@ -29,10 +29,7 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 		return nil
 	})
 
-	if err != nil {
-		return nil, err
-	}
-	return jobs, nil
+	return jobs, err
 }
 
 // EachPage calls yield with the jobs that f selects, newest first, as they are found: at most 200 at a time, and
@@ -162,10 +159,7 @@ func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte,
 		return nil
 	})
 
-	if err != nil {
-		return Job{}, ticket.Ticket{}, nil, fmt.Errorf("job %d: %w", id, err)
-	}
-	return j, t, body, nil
+	return j, t, body, wrap(err, "job %d", id)
 }
 
 // leases returns the lent jobs: printing is not stored, only known here.

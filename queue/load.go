@@ -42,9 +42,9 @@ func load(tx *bolt.Tx) (*loadedState, error) {
 		return nil, err
 	}
 
-	var err error
-	loaded.copy, err = readCopyRecord(tx)
-	if err = errors.Join(err, loaded.readClock(tx), loaded.readWaiting(tx), loaded.readStations(tx)); err != nil {
+	err := errors.Join(readMeta(tx, keyCopy, &loaded.copy), loaded.readClock(tx), loaded.readWaiting(tx),
+		loaded.readStations(tx))
+	if err != nil {
 		return nil, err
 	}
 	return loaded, nil
@@ -81,10 +81,8 @@ func checkFormat(tx *bolt.Tx) error {
 
 // readClock reads the running time, and the latest one recorded with a finished job.
 func (m *loadedState) readClock(tx *bolt.Tx) error {
-	if raw := tx.Bucket(bucketNames[bucketMeta]).Get(keyClock); raw != nil {
-		if err := unsealJSON(raw, &m.clock); err != nil {
-			return fmt.Errorf("%w: the running time: %w", ErrDamaged, err)
-		}
+	if err := readMeta(tx, keyClock, &m.clock); err != nil {
+		return err
 	}
 
 	if key, _ := tx.Bucket(bucketNames[bucketFinished]).Cursor().Last(); len(key) == 16 {
@@ -100,15 +98,13 @@ func (m *loadedState) readClock(tx *bolt.Tx) error {
 
 // readWaiting fills the lanes, in the order of the positions.
 func (m *loadedState) readWaiting(tx *bolt.Tx) error {
-	states := tx.Bucket(bucketNames[bucketState])
-	cursor := tx.Bucket(bucketNames[bucketWaiting]).Cursor()
-	for key, value := cursor.First(); key != nil; key, value = cursor.Next() {
+	return tx.Bucket(bucketNames[bucketWaiting]).ForEach(func(key, value []byte) error {
 		pos := un64(key)
 		job, _, err := decodeWaiting(value)
 
 		var s jobState
 		if err == nil {
-			s, err = decodeState(states.Get(key64(job)))
+			s, err = stateIn(tx, job)
 		}
 		if err == nil && (!s.State.Open() || s.Pos != pos) {
 			err = fmt.Errorf("job %d is %s at position %d", job, s.State, s.Pos)
@@ -120,22 +116,19 @@ func (m *loadedState) readWaiting(tx *bolt.Tx) error {
 		m.head, m.tail, m.open = min(m.head, pos), max(m.tail, pos), m.open+1
 		m.youngest = max(m.youngest, s.Enqueued)
 		m.lanes.of(s.Station).place(job, &s)
-	}
-	return nil
+		return nil
+	})
 }
 
 // readStations reads the books and holds.
 func (m *loadedState) readStations(tx *bolt.Tx) error {
-	cursor := tx.Bucket(bucketNames[bucketStations]).Cursor()
-	for key, value := cursor.First(); key != nil; key, value = cursor.Next() {
-		var r stationRecord
-		if err := unsealJSON(value, &r); err != nil {
+	return tx.Bucket(bucketNames[bucketStations]).ForEach(func(key, value []byte) error {
+		err := unsealJSON(value, &m.lanes.of(string(key)).stationRecord)
+		if err != nil {
 			return fmt.Errorf("%w: the books of %.64q: %w", ErrDamaged, key, err)
 		}
-
-		m.lanes.of(string(key)).stationRecord = r
-	}
-	return nil
+		return nil
+	})
 }
 
 // install replaces the state in memory by the loaded one. Leases are kept: their stations are

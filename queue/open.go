@@ -121,7 +121,7 @@ func open(o Options, s store.Hooks) (*Queue, error) {
 		err = queue.replay()
 	}
 	if err != nil { // as after any failed commit, run reopens the file before it accepts
-		queue.commitFailed(classify(err))
+		queue.commitFailed(err)
 	}
 
 	// It starts all the same: the tickets that are there must print, and the metric raises the
@@ -222,13 +222,6 @@ func (q *Queue) Notices() []Notice {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.notices)
-}
-
-func (q *Queue) notice(n Notice) {
-	n.At = q.clock.wall().UTC()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.notices = append(q.notices, n)
 }
 
 // foundDamage notes that a record cannot be read. The file is as bad as a damaged one at the start, and to repair it

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -133,11 +134,7 @@ func (s *jobState) checkSeen(version ...string) error {
 // person to see.
 func decodeState(b []byte) (jobState, error) {
 	var s jobState
-	err := unsealJSON(b, &s)
-	if err == nil {
-		err = s.valid()
-	}
-	if err != nil {
+	if err := cmp.Or(unsealJSON(b, &s), s.valid()); err != nil {
 		return jobState{}, err
 	}
 	return s, nil

@@ -39,32 +39,30 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 	return errors.Join(meta.Put(keyFormat, slices.Clone(meta.Get(keyFormat))), q.hooks.Commit(tx))
 }
 
-// commitFailed records that memory cannot be trusted. Lanes lend nothing until recoverStorage has
-// succeeded.
-func (q *Queue) commitFailed(cause error, full bool) {
+// commitFailed records that memory cannot be trusted, and why. Lanes lend nothing until recoverStorage has succeeded.
+// It is tried at once after a first failure, then after minBackoff and twice that each time.
+func (q *Queue) commitFailed(err error) (failed error, full bool) {
+	failed, full = classify(err)
 	q.mu.Lock()
-	q.storageErr = cause
+	q.storageErr = failed
 	q.mu.Unlock()
 	if q.copier != nil { // it may be on the disk, and is not in the log
 		q.copier.gap.Store(true)
 	}
 
+	text := "commit failed; new requests are refused until one succeeds: check the disk"
 	if full {
 		q.space.FreeReserve()
-		q.log.Error("disk is full; new requests are refused, accepted tickets still print: free disk space",
-			"err", cause)
-	} else {
-		q.log.Error("commit failed; new requests are refused until one succeeds: check the disk", "err", cause)
+		text = "disk is full; new requests are refused, accepted tickets still print: free disk space"
+	}
+	if err.Error() != q.lastFailure { // a broken disk must not fill the log
+		q.lastFailure = err.Error()
+		q.log.Error(text, "err", failed)
 	}
 
-	q.scheduleReopen()
-}
-
-// scheduleReopen sets the next attempt: at once after a first failure, then after minBackoff and
-// twice that each time, until a commit has succeeded.
-func (q *Queue) scheduleReopen() {
 	q.nextReopen = time.Now().Add(q.backoff)
 	q.backoff = min(max(2*q.backoff, minBackoff), maxBackoff)
+	return failed, full
 }
 
 // recoverStorage reopens the file, reads memory from it and proves that it can be written. Then it
@@ -72,20 +70,7 @@ func (q *Queue) scheduleReopen() {
 func (q *Queue) recoverStorage() {
 	q.in.markWorking()
 	if err := q.reopen(); err != nil {
-		failed, full := classify(err)
-		if full {
-			q.space.FreeReserve()
-		}
-
-		if err.Error() != q.lastFailure { // a broken disk must not fill the log
-			q.lastFailure = err.Error()
-			q.log.Error("storage still fails", "err", err)
-		}
-
-		q.mu.Lock()
-		q.storageErr = failed
-		q.mu.Unlock()
-		q.scheduleReopen()
+		q.commitFailed(err)
 		return
 	}
 
@@ -102,10 +87,8 @@ func (q *Queue) recoverStorage() {
 	q.unsettled = nil
 
 	// In small transactions: on a full disk a large one may need more space than the reserve gave.
-	for len(unsettled) > 0 {
-		most := min(16, len(unsettled))
-		q.handle(unsettled[:most])
-		unsettled = unsettled[most:]
+	for part := range slices.Chunk(unsettled, 16) {
+		q.handle(part)
 	}
 }
 

@@ -58,8 +58,10 @@ func (q *Queue) replay() error {
 		q.copier.gap.Store(true) // the jobs that came back are not in the log again
 		q.log.Error("the database had lost its last commits: they were read from the log of its copy",
 			"tickets", replaying.again, "damaged_lines", replaying.damaged)
-		q.notice(Notice{
-			Lost: replaying.damaged > 0,
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.notices = append(q.notices, Notice{
+			At: q.clock.wall().UTC(), Lost: replaying.damaged > 0,
 			Text: fmt.Sprintf("the database had lost its last commits: %s came back from the log of its copy, and "+
 				"what is not known to have come out prints marked POSSIBLE DUPLICATE; %s of the log cannot be read",
 				ticket.Plural(replaying.again, "ticket"), ticket.Plural(replaying.damaged, "line")),
@@ -155,7 +157,7 @@ func (r *replay) flush() error {
 // acceptAgain accepts a request of which the file has no job, and returns how many tickets came of it.
 func (r *replay) acceptAgain(b *batch, l *logLine) int {
 	for _, j := range l.Request.Jobs {
-		known, err := decodePayload(b.bucket(bucketJobs).Get(key64(j.Job)))
+		known, err := ticketIn(b.tx, j.Job)
 		if err == nil && known.Request == l.Request.ID && known.Venue == l.Request.Venue {
 			return 0
 		}

@@ -44,8 +44,10 @@ func (q *Queue) search(ctx context.Context, job uint64) (s search, err error) {
 
 // searchHeld searches for each of the held jobs that want returns true for. Jobs are held for a person, so
 // they are few.
-func (q *Queue) searchHeld(ctx context.Context, want func(station string, e entry) bool) (map[uint64]search, error) {
-	found := map[uint64]search{}
+func (q *Queue) searchHeld(
+	ctx context.Context, want func(station string, e entry) bool,
+) (found map[uint64]search, err error) {
+	found = map[uint64]search{}
 
 	q.mu.Lock()
 	for station, l := range q.lanes {
@@ -58,11 +60,9 @@ func (q *Queue) searchHeld(ctx context.Context, want func(station string, e entr
 	q.mu.Unlock()
 
 	for job := range found {
-		result, err := q.search(ctx, job)
-		if err != nil {
+		if found[job], err = q.search(ctx, job); err != nil {
 			return nil, err
 		}
-		found[job] = result
 	}
 	return found, nil
 }
