@@ -225,19 +225,15 @@ func (a *acceptOp) emptyShareSlip(b *batch, was *share) ticket.Ticket {
 // jobs of the requests before it in the same transaction. A plain duplicate never gets here: it is
 // answered 200 however full the queue is.
 func (a *acceptOp) checkRoom(b *batch, jobs int) error {
-	if a.again != nil {
+	switch open := a.q.open + b.open; {
+	case a.again != nil:
 		return nil
-	}
-
-	if b.refusal != nil {
+	case b.refusal != nil:
 		return b.refusal
-	}
-
-	if open := a.q.open + b.open; open+jobs > a.q.o.MaxBacklog {
+	case open+jobs > a.q.o.MaxBacklog:
 		return fmt.Errorf("%w: %d are open, at most %d are allowed, and this request has %d more",
 			ErrBacklogFull, open, a.q.o.MaxBacklog, jobs)
 	}
-
 	return nil
 }
 

@@ -161,9 +161,6 @@ func (b *batch) station(station string) *stationRecord {
 	record := &stationRecord{Books: lane.Books.clone(), Hold: lane.Hold}
 	b.q.mu.Unlock()
 
-	if b.stations == nil {
-		b.stations = map[string]*stationRecord{}
-	}
 	b.stations[station] = record
 	return record
 }

@@ -34,12 +34,11 @@ func (systemClock) Synchronized() bool { return false }
 // never goes back and never jumps ahead. So a box that boots in 1970 forgets no key and expires no
 // ticket.
 type clock struct {
-	wallClock    Clock
-	started      time.Time     // monotonic: steps of the wall clock do not change it
-	base         atomic.Int64  // running time at started, ns
-	last         clockRecord   // as found in the file at the start
-	timeOffAdded bool          // the time off was added: it must not be added twice
-	written      time.Duration // running time when it was last stored
+	wallClock Clock
+	started   time.Time     // monotonic: steps of the wall clock do not change it
+	base      atomic.Int64  // running time at started, ns
+	last      clockRecord   // as found in the file at the start
+	written   time.Duration // running time when it was last stored
 }
 
 // running is the running time now. It may be called by any goroutine.
@@ -66,12 +65,12 @@ const maxTimeOff = 31 * 24 * time.Hour
 // clock was synchronized when the record was written and is synchronized now. NTP may take minutes
 // to answer after a boot, so this is called again until it is known.
 func (c *clock) addTimeOff(log *slog.Logger) {
-	if c.timeOffAdded || !c.last.Synchronized || !c.wallClock.Synchronized() {
+	if !c.last.Synchronized || !c.wallClock.Synchronized() {
 		return
 	}
 
-	now := c.wallClock.Now() // read after Synchronized, so that it is a time that was right
-	c.timeOffAdded = true
+	now := c.wallClock.Now()    // read after Synchronized, so that it is a time that was right
+	c.last.Synchronized = false // it must not be added twice
 
 	passed := now.Sub(c.last.Wall)          // of wall clock, since the record was written
 	counted := c.running() - c.last.Running // the part that this process has counted already

@@ -115,7 +115,7 @@ func (q *Queue) commitAndAnswer(ops []*op) {
 // such as ErrConflict. err is the failure of the transaction; then the state of the disk is unknown.
 func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	started := time.Now()
-	batched := &batch{q: q, now: q.clock.running(), wall: q.clock.wall()}
+	batched := &batch{q: q, now: q.clock.running(), wall: q.clock.wall(), stations: map[string]*stationRecord{}}
 
 	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {

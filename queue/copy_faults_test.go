@@ -134,20 +134,6 @@ func TestOnlyWhatHasTheNameOfACopyIsOne(t *testing.T) {
 	}
 }
 
-// TestATicketOfAnotherDatabaseIsAsOldAsItWasWhenItCame: the running time of its log is not that of the file.
-func TestATicketOfAnotherDatabaseIsAsOldAsItWasWhenItCame(t *testing.T) {
-	q := withHistory(t)
-	inBubble(t, func(t *testing.T, other *testQueue) {
-		time.Sleep(100 * time.Hour)
-		other.stop()
-		must(t, os.Rename(other.o.Path, q.o.Path))
-		other.o = q.o
-		other.open()
-		other.wantExpired("grill", 4*time.Hour, 0)
-		other.printAll("grill", "e in doubt")
-	}, withCopies)
-}
-
 // TestTwoDaemonsDoNotShareAFolderOfCopies: who comes second neither reads nor writes there, also when the first one is
 // away for a moment.
 func TestTwoDaemonsDoNotShareAFolderOfCopies(t *testing.T) {

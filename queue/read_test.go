@@ -131,8 +131,9 @@ func TestWhatACallerReadsFromAClosedQueueIsAnError(t *testing.T) {
 	_, _, _, err := closed.Job(bg, 1)
 	_, _, kvErr := closed.KV("x").Get("a")
 	for name, err := range map[string]error{
-		"ready": closed.Ready(), "accept": errOf(closed.Accept(bg, order("a", "grill"))), "take": errOf(closed.Take(bg, "grill")),
-		"jobs": errOf(closed.Jobs(bg, Filter{})), "job": err, "get": kvErr, "delete": closed.KV("x").Delete(bg, "a"),
+		"ready": closed.Ready(), "take": errOf(closed.Take(bg, "grill")),
+		"accept": errOf(closed.Accept(bg, order("a", "grill"))),
+		"jobs":   errOf(closed.Jobs(bg, Filter{})), "job": err, "get": kvErr, "delete": closed.KV("x").Delete(bg, "a"),
 		"all":     closed.KV("x").All(func(string, []byte) bool { return true }),
 		"expire":  errOf(closed.Expire(bg, "grill", -time.Hour)),
 		"reprint": errOf(closed.Reprint(bg, 1, ReprintOptions{})),

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -83,12 +84,9 @@ func (r *replay) read() error {
 	}
 
 	r.foreign = foreign
-	if err := r.q.view(func(tx *bolt.Tx) error {
+	err = r.q.viewPage(context.Background(), func(tx *bolt.Tx) {
 		r.known = tx.Bucket(bucketNames[bucketJobs]).Sequence()
-		return nil
-	}); err != nil {
-		return err
-	}
+	})
 
 	for number := first; number <= files.Newest() && err == nil; number++ {
 		damaged := 0
