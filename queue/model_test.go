@@ -93,6 +93,16 @@ func (m *model) leave(station string, j *modelJob, to ticket.State) {
 	m.lanes[station] = slices.DeleteFunc(m.lanes[station], func(x *modelJob) bool { return x == j })
 }
 
+// move enqueues a job at another station in its own place.
+func (m *model) move(j *modelJob, from, to string, id uint64) *modelJob {
+	n := m.put(to, j.request, id, j.kind)
+	n.doubts, n.reprint, n.refused = min(j.doubts, 1), j.reprint, j.refusedAt(to)
+	n.void, n.changed, n.first = j.void, j.changed, j
+	m.leave(from, j, ticket.Moved)
+	j.replaced = true
+	return n
+}
+
 // reprint enqueues a copy of the latest ticket in the place of a job, marked as such. It replaces held and failed
 // ones.
 func (m *model) reprint(j *modelJob, to string, copied uint64, where func(*modelJob) string) {
@@ -124,240 +134,228 @@ func (m *model) head(station string) *modelJob {
 
 func againstModel(t *testing.T, rt *rapid.T) {
 	stations := []string{"bar", "grill"}
-	{
-		dir, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		o := Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}
-		q := &testQueue{t: t, o: o, disk: &disk{}}
-		q.open()
-		defer q.stop()
-		m := &model{
-			known: map[string]map[bool]bool{}, units: map[string]map[string]*modelJob{},
-			lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
-			lease: map[string]*modelJob{}, held: map[string]bool{},
-		}
-		leases := map[string]*Lease{}
-		station := rapid.SampledFrom(stations)
-		anyJob := func(rt *rapid.T) uint64 { return rapid.Uint64Range(1, uint64(len(m.all)+1)).Draw(rt, "job") }
-		var next uint64 = 1
-		newest := func() uint64 { next++; return next - 1 }
-		other := func(s string) string { return stations[1-slices.Index(stations, s)] }
-		lent := func(j *modelJob) bool { return m.lease["bar"] == j || m.lease["grill"] == j }
-		where := func(j *modelJob) string {
-			for s, l := range m.lanes {
-				if slices.Contains(l, j) {
-					return s
-				}
-			}
-			return q.job(j.id).Station
-		}
-		// settles is the end of a lease. then gets its job with the attempt, and the doubt if it had begun.
-		settles := func(end func(l *Lease, s string) error, then func(s string, j *modelJob, begun bool)) func(*rapid.T) {
-			return func(rt *rapid.T) {
-				s := station.Draw(rt, "station")
-				l, j := leases[s], m.lease[s]
-				if l == nil {
-					rt.Skip("nothing is lent")
-				}
-				if err := end(l, s); err != nil {
-					rt.Fatal(err)
-				}
-				delete(leases, s)
-				delete(m.lease, s)
-				if j.attempts++; l.begun {
-					j.doubts++
-				}
-				then(s, j, l.begun)
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		rt.Fatal(err)
+	}
+	o := Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}
+	q := &testQueue{t: t, o: o, disk: &disk{}}
+	q.open()
+	defer q.stop()
+	m := &model{
+		known: map[string]map[bool]bool{}, units: map[string]map[string]*modelJob{},
+		lanes: map[string][]*modelJob{}, all: map[uint64]*modelJob{},
+		lease: map[string]*modelJob{}, held: map[string]bool{},
+	}
+	leases := map[string]*Lease{}
+	station := rapid.SampledFrom(stations)
+	anyJob := func(rt *rapid.T) uint64 { return rapid.Uint64Range(1, uint64(len(m.all)+1)).Draw(rt, "job") }
+	var next uint64 = 1
+	newest := func() uint64 { next++; return next - 1 }
+	other := func(s string) string { return stations[1-slices.Index(stations, s)] }
+	lent := func(j *modelJob) bool { return m.lease["bar"] == j || m.lease["grill"] == j }
+	where := func(j *modelJob) string {
+		for s, l := range m.lanes {
+			if slices.Contains(l, j) {
+				return s
 			}
 		}
-		requeue := func(j *modelJob) {
-			if j.doubts >= maxDoubt {
-				j.state = ticket.Held
+		return q.job(j.id).Station
+	}
+	// settles is the end of a lease. then gets its job with the attempt, and the doubt if it had begun.
+	settles := func(end func(l *Lease, s string) error, then func(s string, j *modelJob, begun bool)) func(*rapid.T) {
+		return func(rt *rapid.T) {
+			s := station.Draw(rt, "station")
+			l, j := leases[s], m.lease[s]
+			if l == nil {
+				rt.Skip("nothing is lent")
 			}
-		}
-		mended := func() {
-			for q.Ready() != nil {
-				time.Sleep(time.Second) // of the fake clock
+			if err := end(l, s); err != nil {
+				rt.Fatal(err)
 			}
+			delete(leases, s)
+			delete(m.lease, s)
+			if j.attempts++; l.begun {
+				j.doubts++
+			}
+			then(s, j, l.begun)
 		}
-		rt.Repeat(map[string]func(*rapid.T){
-			"accept": func(rt *rapid.T) {
-				r := fmt.Sprint(rapid.IntRange(0, 12).Draw(rt, "request"))
-				void := rapid.Bool().Draw(rt, "void")
-				req := order(r, stations...)
-				if void {
-					req = cancelled(req)
-				}
-				got, want := q.accept(req), ticket.Receipt{Duplicate: m.known[r] != nil}
-				if m.known[r] == nil {
-					m.known[r], m.units[r] = map[bool]bool{}, map[string]*modelJob{}
-				}
-				if !m.known[r][void] {
-					want.Jobs, want.Conflict = 2, want.Duplicate
-					for _, s := range stations {
-						j := m.put(s, r, newest(), ticket.Order)
-						j.void, j.changed = void, want.Conflict
-						if was := m.units[r][s]; was != nil {
-							was.next = j
-						}
-						m.units[r][s] = j
+	}
+	requeue := func(j *modelJob) {
+		if j.doubts >= maxDoubt {
+			j.state = ticket.Held
+		}
+	}
+	mended := func() {
+		for q.Ready() != nil {
+			time.Sleep(time.Second) // of the fake clock
+		}
+	}
+	rt.Repeat(map[string]func(*rapid.T){
+		"accept": func(rt *rapid.T) {
+			r := fmt.Sprint(rapid.IntRange(0, 12).Draw(rt, "request"))
+			void := rapid.Bool().Draw(rt, "void")
+			req := order(r, stations...)
+			if void {
+				req = cancelled(req)
+			}
+			got, want := q.accept(req), ticket.Receipt{Duplicate: m.known[r] != nil}
+			if m.known[r] == nil {
+				m.known[r], m.units[r] = map[bool]bool{}, map[string]*modelJob{}
+			}
+			if !m.known[r][void] {
+				want.Jobs, want.Conflict = 2, want.Duplicate
+				for _, s := range stations {
+					j := m.put(s, r, newest(), ticket.Order)
+					j.void, j.changed = void, want.Conflict
+					if was := m.units[r][s]; was != nil {
+						was.next = j
 					}
+					m.units[r][s] = j
 				}
-				m.known[r][void] = true
-				if got != want {
-					rt.Fatalf("receipt %+v, want %+v", got, want)
+			}
+			m.known[r][void] = true
+			if got != want {
+				rt.Fatalf("receipt %+v, want %+v", got, want)
+			}
+		},
+		"take": func(rt *rapid.T) {
+			s := station.Draw(rt, "station")
+			if leases[s] != nil || m.held[s] {
+				q.wantNothing(s)
+				return
+			}
+			j := m.head(s)
+			if j == nil {
+				return
+			}
+			l := q.take(s)
+			d := l.Delivery()
+			if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
+				d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
+				d.Ticket.Changed != nil != j.changed || d.Ticket.Lines[0].Void != j.void ||
+				d.For != j.wantFor() || !slices.Equal(d.RefusedBy, j.refused) {
+				rt.Fatalf("lent %+v, want %+v", d, *j)
+			}
+			leases[s], m.lease[s] = l, j
+		},
+		"begin": func(rt *rapid.T) {
+			l := leases[station.Draw(rt, "station")]
+			if l == nil {
+				rt.Skip("nothing is lent")
+			}
+			if err := l.Begin(bg); err != nil {
+				rt.Fatal(err)
+			}
+		},
+		"ack": settles(func(l *Lease, _ string) error { return l.Ack(bg, ticket.Shown, "") },
+			func(s string, j *modelJob, _ bool) { m.leave(s, j, ticket.Shown) }),
+		"fail": settles(func(l *Lease, _ string) error { return l.Fail(bg, "r") },
+			func(s string, j *modelJob, _ bool) { m.leave(s, j, ticket.Failed) }),
+		"retry": settles(func(l *Lease, _ string) error { return l.Retry(bg, "r") },
+			func(_ string, j *modelJob, _ bool) { requeue(j) }),
+		"return": settles(func(l *Lease, _ string) error { return l.Return(bg, "r") },
+			func(_ string, j *modelJob, _ bool) { j.attempts--; requeue(j) }),
+		"hold": settles(func(l *Lease, _ string) error { return l.Hold(bg, "r") },
+			func(_ string, j *modelJob, begun bool) {
+				if j.state = ticket.Held; !begun {
+					j.attempts--
 				}
-			},
-			"take": func(rt *rapid.T) {
-				s := station.Draw(rt, "station")
-				if leases[s] != nil || m.held[s] {
-					q.wantNothing(s)
-					return
-				}
-				j := m.head(s)
-				if j == nil {
-					return
-				}
-				l := q.take(s)
-				d := l.Delivery()
-				if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
-					d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
-					d.Ticket.Changed != nil != j.changed || d.Ticket.Lines[0].Void != j.void ||
-					d.For != j.wantFor() || !slices.Equal(d.RefusedBy, j.refused) {
-					rt.Fatalf("lent %+v, want %+v", d, *j)
-				}
-				leases[s], m.lease[s] = l, j
-			},
-			"begin": func(rt *rapid.T) {
-				l := leases[station.Draw(rt, "station")]
-				if l == nil {
-					rt.Skip("nothing is lent")
-				}
-				if err := l.Begin(bg); err != nil {
-					rt.Fatal(err)
-				}
-			},
-			"ack": settles(func(l *Lease, _ string) error { return l.Ack(bg, ticket.Shown, "") },
-				func(s string, j *modelJob, _ bool) { m.leave(s, j, ticket.Shown) }),
-			"fail": settles(func(l *Lease, _ string) error { return l.Fail(bg, "r") },
-				func(s string, j *modelJob, _ bool) { m.leave(s, j, ticket.Failed) }),
-			"retry": settles(func(l *Lease, _ string) error { return l.Retry(bg, "r") },
-				func(_ string, j *modelJob, _ bool) { requeue(j) }),
-			"return": settles(func(l *Lease, _ string) error { return l.Return(bg, "r") },
-				func(_ string, j *modelJob, _ bool) { j.attempts--; requeue(j) }),
-			"hold": settles(func(l *Lease, _ string) error { return l.Hold(bg, "r") },
-				func(_ string, j *modelJob, begun bool) {
-					if j.state = ticket.Held; !begun {
-						j.attempts--
-					}
-				}),
-			"refused": settles(func(l *Lease, s string) error { return l.Move(bg, other(s), s, "r") },
-				func(s string, j *modelJob, _ bool) {
-					n := m.put(other(s), j.request, newest(), j.kind)
-					n.doubts, n.reprint = min(j.doubts, 1), j.reprint
-					n.void, n.changed, n.first = j.void, j.changed, j
-					if n.refused = append(slices.Clone(j.refused), s); slices.Contains(n.refused, other(s)) {
-						n.refused = nil
-					}
-					m.leave(s, j, ticket.Moved)
-					j.replaced = true
-				}),
-			"cancel": func(rt *rapid.T) {
-				id := anyJob(rt)
-				err := q.Cancel(bg, id, "r")
-				j := m.all[id]
-				if may := j != nil && !lent(j) && (j.state.Open() || j.state == ticket.Failed); may != (err == nil) {
-					rt.Fatalf("cancel %+v: %v", j, err)
-				} else if may {
-					m.leave(where(j), j, ticket.Cancelled)
-				}
-			},
-			"reprint": func(rt *rapid.T) {
-				id, to := anyJob(rt), station.Draw(rt, "to")
-				j := m.all[id]
-				can := func() bool {
-					l := j.latest()
-					return j.state != ticket.Pending && !j.replaced && l.state != ticket.Pending && !l.replaced
-				}
-				may := j != nil && can()
-				ending := rapid.SampledFrom([]commitResult{works, works, fails, failsButPersist}).Draw(rt, "ending")
-				q.disk.willEnd(ending)
-				o := ReprintOptions{Station: to, Reason: "r"}
-				got, err := q.Reprint(bg, id, o)
-				if may && ending != works {
-					if !errors.Is(err, ErrStorageFailed) {
-						rt.Fatalf("reprint %+v: %v", j, err)
-					}
-					mended()
-					if ending == failsButPersist {
-						m.reprint(j, to, newest(), where)
-					}
-					may = can()
-					got, err = q.Reprint(bg, id, o) // the caller asks again
-				}
-				q.disk.clear()
-				switch {
-				case may:
-					if want := newest(); got.Job != want || err != nil {
-						rt.Fatalf("reprint %+v: %+v, %v; want job %d", j, got, err, want)
-					}
-					m.reprint(j, to, got.Job, where)
-				case j == nil && !errors.Is(err, ErrNotFound), j != nil && !errors.Is(err, ErrConflict):
+			}),
+		"refused": settles(func(l *Lease, s string) error { return l.Move(bg, other(s), s, "r") },
+			func(s string, j *modelJob, _ bool) {
+				j.refused = append(slices.Clone(j.refused), s)
+				m.move(j, s, other(s), newest())
+			}),
+		"cancel": func(rt *rapid.T) {
+			id := anyJob(rt)
+			err := q.Cancel(bg, id, "r")
+			j := m.all[id]
+			if may := j != nil && !lent(j) && (j.state.Open() || j.state == ticket.Failed); may != (err == nil) {
+				rt.Fatalf("cancel %+v: %v", j, err)
+			} else if may {
+				m.leave(where(j), j, ticket.Cancelled)
+			}
+		},
+		"reprint": func(rt *rapid.T) {
+			id, to := anyJob(rt), station.Draw(rt, "to")
+			j := m.all[id]
+			can := func() bool {
+				l := j.latest()
+				return j.state != ticket.Pending && !j.replaced && l.state != ticket.Pending && !l.replaced
+			}
+			may := j != nil && can()
+			ending := rapid.SampledFrom([]commitResult{works, works, fails, failsButPersist}).Draw(rt, "ending")
+			q.disk.willEnd(ending)
+			o := ReprintOptions{Station: to, Reason: "r"}
+			got, err := q.Reprint(bg, id, o)
+			if may && ending != works {
+				if !errors.Is(err, ErrStorageFailed) {
 					rt.Fatalf("reprint %+v: %v", j, err)
 				}
-			},
-			"move": func(rt *rapid.T) {
-				id, to := anyJob(rt), station.Draw(rt, "to")
-				got, err := q.Move(bg, []uint64{id}, to)
-				j := m.all[id]
-				if may := j != nil && j.state.Open() && !lent(j) && where(j) != to; may != (err == nil) {
-					rt.Fatalf("move %+v: %v", j, err)
-				} else if may {
-					newest()
-					n := m.put(to, j.request, got[0], j.kind)
-					n.doubts, n.reprint = min(j.doubts, 1), j.reprint
-					n.void, n.changed, n.first, n.refused = j.void, j.changed, j, j.refusedAt(to)
-					if j.state == ticket.Held { // a person has decided
-						n.doubts, n.reprint, n.void, n.changed = 0, true, j.latest().void, j.latest().changed
-					}
-					m.leave(where(j), j, ticket.Moved)
-					j.replaced = true
-				}
-			},
-			"hold station": func(rt *rapid.T) {
-				s := station.Draw(rt, "station")
-				if err := q.HoldStation(bg, s, "r"); err != nil {
-					rt.Fatal(err)
-				}
-				m.held[s] = true
-			},
-			"resume station": func(rt *rapid.T) {
-				s := station.Draw(rt, "station")
-				if err := q.ResumeStation(bg, s); err != nil {
-					rt.Fatal(err)
-				}
-				m.held[s] = false
-			},
-			"restart": func(*rapid.T) { // for tickets that are lent this is a crash
-				for s, l := range leases {
-					if j := m.lease[s]; l.begun {
-						j.doubts++
-					}
-				}
-				clear(leases)
-				clear(m.lease)
-				q.restart()
-			},
-			"failed commit": func(rt *rapid.T) { // while tickets are lent
-				q.disk.willEnd(rapid.SampledFrom([]commitResult{fails, failsButPersist, noSpace}).Draw(rt, "ending"))
-				_ = q.KV("x").Put(bg, "k", []byte(rapid.String().Draw(rt, "value")))
 				mended()
-			},
-			"": func(rt *rapid.T) { m.compare(rt, q) },
-		})
-	}
+				if ending == failsButPersist {
+					m.reprint(j, to, newest(), where)
+				}
+				may = can()
+				got, err = q.Reprint(bg, id, o) // the caller asks again
+			}
+			q.disk.clear()
+			switch {
+			case may:
+				if want := newest(); got.Job != want || err != nil {
+					rt.Fatalf("reprint %+v: %+v, %v; want job %d", j, got, err, want)
+				}
+				m.reprint(j, to, got.Job, where)
+			case j == nil && !errors.Is(err, ErrNotFound), j != nil && !errors.Is(err, ErrConflict):
+				rt.Fatalf("reprint %+v: %v", j, err)
+			}
+		},
+		"move": func(rt *rapid.T) {
+			id, to := anyJob(rt), station.Draw(rt, "to")
+			got, err := q.Move(bg, []uint64{id}, to)
+			j := m.all[id]
+			if may := j != nil && j.state.Open() && !lent(j) && where(j) != to; may != (err == nil) {
+				rt.Fatalf("move %+v: %v", j, err)
+			} else if may {
+				newest()
+				held := j.state == ticket.Held
+				if n := m.move(j, where(j), to, got[0]); held { // a person has decided
+					n.doubts, n.reprint, n.void, n.changed = 0, true, j.latest().void, j.latest().changed
+				}
+			}
+		},
+		"hold station": func(rt *rapid.T) {
+			s := station.Draw(rt, "station")
+			if err := q.HoldStation(bg, s, "r"); err != nil {
+				rt.Fatal(err)
+			}
+			m.held[s] = true
+		},
+		"resume station": func(rt *rapid.T) {
+			s := station.Draw(rt, "station")
+			if err := q.ResumeStation(bg, s); err != nil {
+				rt.Fatal(err)
+			}
+			m.held[s] = false
+		},
+		"restart": func(*rapid.T) { // for tickets that are lent this is a crash
+			for s, l := range leases {
+				if j := m.lease[s]; l.begun {
+					j.doubts++
+				}
+			}
+			clear(leases)
+			clear(m.lease)
+			q.restart()
+		},
+		"failed commit": func(rt *rapid.T) { // while tickets are lent
+			q.disk.willEnd(rapid.SampledFrom([]commitResult{fails, failsButPersist, noSpace}).Draw(rt, "ending"))
+			_ = q.KV("x").Put(bg, "k", []byte(rapid.String().Draw(rt, "value")))
+			mended()
+		},
+		"": func(rt *rapid.T) { m.compare(rt, q) },
+	})
 }
 
 func (m *model) compare(rt *rapid.T, q *testQueue) {
