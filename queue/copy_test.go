@@ -126,8 +126,8 @@ func TestABaseCopyThatFailsAtAnyStepLosesNothing(t *testing.T) {
 	}
 }
 
-// TestAFileOfAnotherDatabaseTakesWhatTheLogHas: somebody has put it there. Its tickets are as old as they were when they
-// came: the running time of the log is not that of the file.
+// TestAFileOfAnotherDatabaseTakesWhatTheLogHas: somebody has put it there. Its tickets are as old as they were when
+// they came: the running time of the log is not that of the file.
 func TestAFileOfAnotherDatabaseTakesWhatTheLogHas(t *testing.T) {
 	q := withHistory(t)
 	inBubble(t, func(_ *testing.T, other *testQueue) {

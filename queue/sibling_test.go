@@ -14,7 +14,7 @@ func TestSiblingsAreTheJobsOfTheSameRequest(t *testing.T) {
 	q.accept(order("a", "hot", "bar"))
 	q.accept(order("b", "hot", "bar"))
 	q.accept(order("c", "bar"))
-	q.ack("bar", ticket.Confirmed, "")
+	q.must(q.begin("bar").Ack(bg, ticket.Confirmed, ""))
 	q.wantSiblings("1 hot pending, 2 bar confirmed", 1)
 	q.wantSiblings("1 hot pending, 2 bar confirmed", 2)
 	q.wantSiblings("3 hot pending, 4 bar pending, 1 hot pending, 2 bar confirmed", 4, 1, 2, 3)
@@ -69,61 +69,46 @@ func TestSiblingsAreOfTheSameOrderOfTheRequest(t *testing.T) {
 }
 
 func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
+	type steps = []func(q *testQueue) error
+	move := func(job uint64, to string) func(q *testQueue) error {
+		return func(q *testQueue) error { return errOf(q.Move(bg, []uint64{job}, to)) }
+	}
+	reprint := func(job uint64, to string) func(q *testQueue) error {
+		return func(q *testQueue) error { return errOf(q.Reprint(bg, job, ReprintOptions{Station: to})) }
+	}
+	ack := func(station string, proof ticket.Proof, backup string) func(q *testQueue) error {
+		return func(q *testQueue) error { return q.begin(station).Ack(bg, proof, backup) }
+	}
+	hold := func(station string) func(q *testQueue) error {
+		return func(q *testQueue) error { return q.take(station).Hold(bg, "look") }
+	}
+	fail := func(q *testQueue) error { return q.take("bar").Fail(bg, "look") }
+	cancel := func(q *testQueue) error { return q.Cancel(bg, 3, "x") }
+	expire := func(q *testQueue) error { return errOf(q.Expire(bg, "bar", -1)) }
+	printed, shown := ack("bar", ticket.Confirmed, ""), ack("bar", ticket.Shown, "")
 	for name, c := range map[string]struct {
-		do   func(q *testQueue)
-		want string
+		steps steps
+		want  string
 	}{
-		"moved": {func(q *testQueue) {
-			q.must(errOf(q.Move(bg, []uint64{2}, "wall")))
-			q.must(errOf(q.Move(bg, []uint64{3}, "grill")))
-		}, "1 hot pending, 4 bar at grill pending"},
-		"moved and cancelled": {func(q *testQueue) {
-			q.must(errOf(q.Move(bg, []uint64{2}, "wall")))
-			q.must(q.Cancel(bg, 3, "x"))
-		}, "1 hot pending, 3 bar at wall cancelled"},
-		"held and reprinted": {func(q *testQueue) {
-			q.must(q.take("bar").Hold(bg, "look"))
-			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
-		}, "1 hot pending, 3 bar pending"},
-		"failed and reprinted elsewhere": {func(q *testQueue) {
-			q.must(q.take("bar").Fail(bg, "look"))
-			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{Station: "wall"})))
-			q.ack("wall", ticket.Sent, "")
-		}, "1 hot pending, 3 bar at wall sent"},
-		"printed, and again": {func(q *testQueue) {
-			q.ack("bar", ticket.Confirmed, "")
-			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
-			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
-			q.must(q.take("bar").Hold(bg, "look"))
-		}, "1 hot pending, 4 bar pending"},
-		"printed, and the copy was cancelled": {func(q *testQueue) {
-			q.ack("bar", ticket.Confirmed, "")
-			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
-			q.must(q.Cancel(bg, 3, "x"))
-		}, "1 hot pending, 2 bar confirmed"},
-		"printed by its backup": {func(q *testQueue) {
-			q.ack("bar", ticket.Processed, "grill")
-		}, "1 hot pending, 2 bar at grill processed"},
-		"expired": {func(q *testQueue) {
-			q.must(errOf(q.Expire(bg, "bar", -1)))
-		}, "1 hot pending, 2 bar expired"},
-		"on a screen, and on paper too": {func(q *testQueue) {
-			q.ack("bar", ticket.Shown, "")
-			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{Station: "wall"})))
-			q.must(q.take("wall").Hold(bg, "look"))
-			q.must(errOf(q.Reprint(bg, 3, ReprintOptions{})))
-		}, "1 hot pending, 2 bar shown"},
-		"on a screen, twice": {func(q *testQueue) {
-			q.ack("bar", ticket.Shown, "")
-			q.must(errOf(q.Reprint(bg, 2, ReprintOptions{})))
-		}, "1 hot pending, 2 bar shown, 3 bar pending"},
+		"moved":                        {steps{move(2, "wall"), move(3, "grill")}, "4 bar at grill pending"},
+		"moved and cancelled":          {steps{move(2, "wall"), cancel}, "3 bar at wall cancelled"},
+		"held and reprinted":           {steps{hold("bar"), reprint(2, "")}, "3 bar pending"},
+		"failed, and copied elsewhere": {steps{fail, reprint(2, "wall"), ack("wall", ticket.Sent, "")}, "3 bar at wall sent"},
+		"printed, and again":           {steps{printed, reprint(2, ""), reprint(2, ""), hold("bar")}, "4 bar pending"},
+		"printed, its copy cancelled":  {steps{printed, reprint(2, ""), cancel}, "2 bar confirmed"},
+		"printed by its backup":        {steps{ack("bar", ticket.Processed, "grill")}, "2 bar at grill processed"},
+		"expired":                      {steps{expire}, "2 bar expired"},
+		"on a screen and on paper":     {steps{shown, reprint(2, "wall"), hold("wall"), reprint(3, "")}, "2 bar shown"},
+		"on a screen, twice":           {steps{shown, reprint(2, "")}, "2 bar shown, 3 bar pending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := start(t)
 			q.SetStations([]string{"hot", "bar", "wall", "grill"})
 			q.accept(order("a", "hot", "bar"))
-			c.do(q)
-			q.wantSiblings(c.want, 1)
+			for _, step := range c.steps {
+				q.must(step(q))
+			}
+			q.wantSiblings("1 hot pending, "+c.want, 1)
 		})
 	}
 }
@@ -173,10 +158,4 @@ func (q *testQueue) wantSiblings(want string, jobs ...uint64) {
 		out = append(out, fmt.Sprintf("%d %s%s %s", s.ID, s.Routed, at, s.State))
 	}
 	wantEqual(q.t, strings.Join(out, ", "), want, jobs)
-}
-
-// ack prints the head of a lane with a proof.
-func (q *testQueue) ack(station string, proof ticket.Proof, detail string) {
-	q.t.Helper()
-	q.must(q.begin(station).Ack(bg, proof, detail))
 }
