@@ -86,20 +86,21 @@ func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
 	cancel := func(q *testQueue) error { return q.Cancel(bg, 3, "x") }
 	expire := func(q *testQueue) error { return errOf(q.Expire(bg, "bar", -1)) }
 	printed, shown := ack("bar", ticket.Confirmed, ""), ack("bar", ticket.Shown, "")
+	sent := ack("wall", ticket.Sent, "")
 	for name, c := range map[string]struct {
 		steps steps
 		want  string
 	}{
-		"moved":                        {steps{move(2, "wall"), move(3, "grill")}, "4 bar at grill pending"},
-		"moved and cancelled":          {steps{move(2, "wall"), cancel}, "3 bar at wall cancelled"},
-		"held and reprinted":           {steps{hold("bar"), reprint(2, "")}, "3 bar pending"},
-		"failed, and copied elsewhere": {steps{fail, reprint(2, "wall"), ack("wall", ticket.Sent, "")}, "3 bar at wall sent"},
-		"printed, and again":           {steps{printed, reprint(2, ""), reprint(2, ""), hold("bar")}, "4 bar pending"},
-		"printed, its copy cancelled":  {steps{printed, reprint(2, ""), cancel}, "2 bar confirmed"},
-		"printed by its backup":        {steps{ack("bar", ticket.Processed, "grill")}, "2 bar at grill processed"},
-		"expired":                      {steps{expire}, "2 bar expired"},
-		"on a screen and on paper":     {steps{shown, reprint(2, "wall"), hold("wall"), reprint(3, "")}, "2 bar shown"},
-		"on a screen, twice":           {steps{shown, reprint(2, "")}, "2 bar shown, 3 bar pending"},
+		"moved":                       {steps{move(2, "wall"), move(3, "grill")}, "4 bar at grill pending"},
+		"moved and cancelled":         {steps{move(2, "wall"), cancel}, "3 bar at wall cancelled"},
+		"held and reprinted":          {steps{hold("bar"), reprint(2, "")}, "3 bar pending"},
+		"failed, copied to another":   {steps{fail, reprint(2, "wall"), sent}, "3 bar at wall sent"},
+		"printed, and again":          {steps{printed, reprint(2, ""), reprint(2, ""), hold("bar")}, "4 bar pending"},
+		"printed, its copy cancelled": {steps{printed, reprint(2, ""), cancel}, "2 bar confirmed"},
+		"printed by its backup":       {steps{ack("bar", ticket.Processed, "grill")}, "2 bar at grill processed"},
+		"expired":                     {steps{expire}, "2 bar expired"},
+		"on a screen and on paper":    {steps{shown, reprint(2, "wall"), hold("wall"), reprint(3, "")}, "2 bar shown"},
+		"on a screen, twice":          {steps{shown, reprint(2, "")}, "2 bar shown, 3 bar pending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := start(t)
