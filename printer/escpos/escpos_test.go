@@ -137,22 +137,6 @@ func measure(t testing.TB, l layout.Line, o Options) {
 	}
 }
 
-func TestAVoidIsBlackOrRedAcrossThePaper(t *testing.T) {
-	for _, p := range profile.All() {
-		r, err := read(encode(compose(delivery(), p.Columns, Options{Profile: p}), p), p)
-		must(t, err)
-		for _, l := range r.lines {
-			void := strings.Contains(l.text, "VOID ")
-			if p.Invert && void && (!l.black || l.columns != p.Columns) {
-				t.Errorf("%s: %q is not black across the paper", p.Name, l.text)
-			}
-			if p.TwoColour && l.red != strings.HasPrefix(l.text, "*") {
-				t.Errorf("%s: %q: red is %v", p.Name, l.text, l.red)
-			}
-		}
-	}
-}
-
 func TestTheCutMatchesTheModel(t *testing.T) {
 	for _, c := range []struct {
 		cutter    profile.Cutter

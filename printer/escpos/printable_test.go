@@ -137,26 +137,6 @@ func TestEveryPageOfEveryProfileCanBeWritten(t *testing.T) {
 	}
 }
 
-func TestCodePageNumbersMatchTheManual(t *testing.T) {
-	// The numbers are those of the manual of the TM-T88V; the profile database has the same.
-	want := map[byte]string{
-		0: "CP437", 2: "CP850", 3: "CP860", 4: "CP863", 5: "CP865", 15: "ISO8859-7", 16: "WPC1252", 17: "CP866",
-		18: "CP852", 19: "CP858",
-		34: "CP855", 36: "CP862", 39: "ISO8859-2", 40: "ISO8859-15",
-		45: "WPC1250", 46: "WPC1251", 47: "WPC1253", 48: "WPC1254", 49: "WPC1255", 50: "WPC1256", 51: "WPC1257",
-		52: "WPC1258",
-	}
-	p := model(t, "epson-tm-t88")
-	for _, cp := range p.CodePages {
-		if want[cp.Number] != cp.Name {
-			t.Errorf("page %d is %s, not %s", cp.Number, want[cp.Number], cp.Name)
-		}
-	}
-	if len(p.CodePages) != len(want) {
-		t.Errorf("%d pages, want %d", len(p.CodePages), len(want))
-	}
-}
-
 func TestTwoByteModeIsSwitchedOnAndOff(t *testing.T) {
 	p := model(t, "xprinter-80mm")
 	for in, want := range map[string]string{

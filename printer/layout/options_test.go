@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,13 +9,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func headerFields() []string {
-	return []string{"venue", "number", "table", "type", "time", "server", "date", "guests", "destination", "course",
-		"promised", "customer"}
-}
-
 func options() *rapid.Generator[Options] {
-	fields := append(headerFields(), "no such field", "at {printer}, {server}")
+	fields := append(HeaderFields(), "no such field", "at {printer}, {server}")
 	return rapid.Custom(func(t *rapid.T) Options {
 		o := randomOptions(rapid.Uint64().Draw(t, "knobs"))
 		o.Columns, o.Printer = rapid.IntRange(-1, 64).Draw(t, "columns"), "grill"
@@ -44,7 +38,7 @@ func randomOptions(n uint64) Options {
 		Cut:    []string{"", ByItem, ByCourse}[take(3)],
 	}
 	if take(2) == 1 {
-		o.Header = headerFields()[take(10):]
+		o.Header = HeaderFields()[take(10):]
 	}
 	if take(2) == 1 {
 		o.Alarms, o.Framed = NewAlarms([]string{"*ω", "中", "nuts"}), take(2) == 1
@@ -53,23 +47,22 @@ func randomOptions(n uint64) Options {
 }
 
 func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
-	for _, columns := range []int{20, 32, 42, 48} {
-		d := everyday()
-		d.For, d.Down, d.Doubt = "hot-line_2\x1b@ süß", "printer", true
-		got := strings.Join(strings.Fields(content(ComposeWith(d, Options{Columns: columns, Copy: 2, Copies: 2}))), " ")
-		for _, want := range []string{possibleDuplicate, "FOR HOT LINE 2\ufffd@ SÜSS (printer down)", "COPY 2/2"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%d columns: %q is missing in %q", columns, want, got)
-			}
+	d, o := everyday(), Options{Columns: 42, Copy: 2, Copies: 2}
+	d.For, d.Down, d.Doubt = "hot-line_2\x1b@ süß", "printer", true
+	got := strings.Join(strings.Fields(content(ComposeWith(d, o))), " ")
+	for _, want := range []string{possibleDuplicate, "FOR HOT LINE 2\ufffd@ SÜSS (printer down)", "COPY 2/2"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in %q", want, got)
 		}
-		d.Down = ""
-		if got := content(Compose(d, columns, "")); strings.Contains(got, "down") {
-			t.Errorf("%d columns: nothing is known to be down:\n%s", columns, got)
-		}
-		got = content(ComposeWith(everyday(), Options{Columns: columns, Copy: 1, Copies: 1}))
-		if strings.Contains(got, "COPY") || strings.Contains(got, "FOR") || strings.Contains(got, "down") {
-			t.Errorf("%d columns: a single copy at its own station has a banner:\n%s", columns, got)
-		}
+	}
+
+	d.Down = ""
+	if got := content(ComposeWith(d, o)); strings.Contains(got, "down") {
+		t.Errorf("nothing is known to be down:\n%s", got)
+	}
+	got = content(ComposeWith(everyday(), Options{Columns: 42, Copy: 1, Copies: 1}))
+	if strings.Contains(got, "COPY") || strings.Contains(got, "FOR") {
+		t.Errorf("a single copy at its own station has a banner:\n%s", got)
 	}
 }
 
@@ -93,17 +86,6 @@ func TestUpperCaseFollowsTheLanguage(t *testing.T) {
 	}
 }
 
-func TestUpperCaseAppliesToNamesModifiersAndNotes(t *testing.T) {
-	d := rich()
-	got := content(ComposeWith(d, Options{Columns: 48, UpperCase: true}))
-	for _, want := range []string{"CRÈME BRÛLÉE", "EXTRA CHEDDAR", "WELL DONE, NO", "ALLERGIC TO SESAME",
-		"Harbour Grill", `{"menuItemId":"a7c9"`, "Seat 3"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing:\n%s", want, got)
-		}
-	}
-}
-
 func sizeOf(t *testing.T, lines []Line, text string) Style {
 	t.Helper()
 	for _, l := range lines {
@@ -117,32 +99,17 @@ func sizeOf(t *testing.T, lines []Line, text string) Style {
 	return Style{}
 }
 
-func TestTheHeaderPrintsTheConfiguredFieldsInOrder(t *testing.T) {
+func TestEachFieldOfTheHeaderPrints(t *testing.T) {
 	d := rich()
 	d.Ticket.Course, d.Ticket.Customer, d.Ticket.Promised = "Mains", "Ana", "19:30"
-	got := Plain(ComposeWith(d, Options{Columns: 42,
-		Header: []string{"table", "time", "server", "guests", "venue", "nothing"}}), 42)
-	at := -1
-	for _, want := range []string{"Table B10", "21:49", "Server Jonathan A.", "Guests 4", "Harbour Grill", "sesame"} {
-		i := strings.Index(got, want)
-		if i <= at {
-			t.Errorf("%q stands at %d, after %d:\n%s", want, i, at, got)
-		}
-		at = i
-	}
-	for _, no := range []string{"#18", "Dine In", "2026", "GRILL-1"} {
-		if strings.Contains(got, no) {
-			t.Errorf("%q was not configured:\n%s", no, got)
-		}
-	}
-	got = content(ComposeWith(everyday(), Options{Columns: 42, Header: []string{}}))
-	if strings.HasPrefix(got, "=") || strings.Contains(got, "#7") {
-		t.Errorf("an empty header is not empty:\n%s", got)
-	}
-	for _, f := range headerFields() {
+	for _, f := range HeaderFields() {
 		if got := content(ComposeWith(d, Options{Columns: 42, Header: []string{f}})); strings.Count(got, "=") < 3*42 {
 			t.Errorf("the field %s prints nothing:\n%s", f, got)
 		}
+	}
+	got := content(ComposeWith(everyday(), Options{Columns: 42, Header: []string{"nothing"}}))
+	if strings.HasPrefix(got, "=") || strings.Contains(got, "#7") {
+		t.Errorf("an empty header is not empty:\n%s", got)
 	}
 }
 
@@ -157,25 +124,6 @@ func TestBlankLinesSeparateItems(t *testing.T) {
 	}
 	if got := blanks(1 << 30); got > 2*maxBlankLines {
 		t.Errorf("%d blank lines", got)
-	}
-}
-
-// codes is how many QR codes are in lines.
-func codes(lines []Line) (n int) {
-	for _, l := range lines {
-		if l.QR != "" {
-			n++
-		}
-	}
-	return n
-}
-
-func TestATestTicketHasOneQRCode(t *testing.T) {
-	d := ticket.Delivery{Ticket: ticket.Ticket{Kind: ticket.Test, Request: "r"}}
-	for _, qr := range []bool{false, true} {
-		if got := codes(ComposeWith(d, Options{Columns: 42, QR: qr})); got != 1 {
-			t.Errorf("QR %v: %d codes, want 1", qr, got)
-		}
 	}
 }
 
@@ -198,23 +146,31 @@ func firstWith(lines []Line, text string) string {
 	return ""
 }
 
-func TestTheRequestIsAQRCodeInTheFooter(t *testing.T) {
-	for _, columns := range []int{20, 42} {
-		d := everyday()
-		lines := ComposeWith(d, Options{Columns: columns, QR: true})
-		i := slices.IndexFunc(lines, func(l Line) bool { return l.QR != "" })
-		if i < 0 || lines[i].QR != d.Ticket.Request {
-			t.Fatalf("%d columns: no code:\n%s", columns, Plain(lines, columns))
+func TestTheRequestIsAQRCodeWithItsTextBelow(t *testing.T) {
+	for _, c := range []struct {
+		id   string
+		kind ticket.Kind
+		qr   bool
+		want int
+	}{
+		{everyday().Ticket.Request, ticket.Order, true, 1}, {"id", ticket.Order, false, 0}, {"", ticket.Order, true, 0},
+		{strings.Repeat("x", 250), ticket.Order, true, 1}, {strings.Repeat("x", 251), ticket.Order, true, 0},
+		{"id", ticket.Test, false, 1}, {"id", ticket.Test, true, 1},
+	} {
+		d, codes := everyday(), 0
+		d.Ticket.Request, d.Ticket.Kind = c.id, c.kind
+		lines := ComposeWith(d, Options{Columns: 20, QR: c.qr})
+		for i, l := range lines {
+			if l.QR != "" {
+				codes++
+				below := strings.Join(strings.Fields(content(lines[i:])), "")
+				if l.QR != c.id || !strings.HasPrefix(below, c.id) {
+					t.Errorf("the code of %q is %q, with %q below", c.id, l.QR, below)
+				}
+			}
 		}
-		if got := strings.Join(strings.Fields(content(lines[i:])), ""); got != d.Ticket.Request {
-			t.Errorf("%d columns: the caption is %q", columns, got)
-		}
-	}
-	for id, want := range map[string]int{"": 0, strings.Repeat("x", 250): 1, strings.Repeat("x", 251): 0} {
-		d := everyday()
-		d.Ticket.Request = id
-		if got := codes(ComposeWith(d, Options{Columns: 42, QR: true})); got != want {
-			t.Errorf("an id of %d bytes gives %d codes, want %d", len(id), got, want)
+		if codes != c.want {
+			t.Errorf("%+v: %d codes", c, codes)
 		}
 	}
 }

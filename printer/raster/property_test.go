@@ -22,7 +22,8 @@ func TestACharacterThatAFontHasIsDrawn(t *testing.T) {
 }
 
 func TestInstalledFontsKeepTheRulesToo(t *testing.T) {
-	slow.Test(t, noto["thai"][0], noto["unifont"][0], noto["droid"][0])
+	slow.Test(t, "/usr/share/fonts/truetype/noto/NotoSansThai-Regular.ttf",
+		"/usr/share/fonts/opentype/unifont/unifont.otf", "/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf")
 	d := drawer(t, Installed()...)
 	rapid.Check(t, inkStaysInItsColumns(d))
 	rapid.Check(t, func(t *rapid.T) { checkDrawn(t, d, anyText().Draw(t, "text")) })
