@@ -1,6 +1,9 @@
 package escpos
 
-import "strings"
+import (
+	"math/bits"
+	"strings"
+)
 
 // A Condition is a set of bits: a printer's report about itself.
 type Condition uint16
@@ -40,10 +43,8 @@ func Conditions() []Condition {
 
 // Name returns the name of a single condition, for labels and logs, and "" for a set of several.
 func (c Condition) Name() string {
-	for i, name := range conditionNames {
-		if c == 1<<i {
-			return name
-		}
+	if at := bits.TrailingZeros16(uint16(c)); c == 1<<at && at < len(conditionNames) {
+		return conditionNames[at]
 	}
 	return ""
 }

@@ -1,6 +1,8 @@
 package raster
 
 import (
+	"strings"
+
 	levels "github.com/go-text/typesetting/bidi"
 	"golang.org/x/text/unicode/bidi"
 
@@ -131,27 +133,11 @@ func visualOrder(rr []run) []run {
 // mirrored returns the mirror image of a bracket, as right-to-left text needs it. A bracket is an
 // opening one by its meaning, not by its look, so it is swapped when the line is turned.
 func mirrored(r rune) rune {
-	switch r {
-	case '<':
-		return '>'
-	case '>':
-		return '<'
-	case '«':
-		return '»'
-	case '»':
-		return '«'
-	case '‹':
-		return '›'
-	case '›':
-		return '‹'
-	case '≤':
-		return '≥'
-	case '≥':
-		return '≤'
-	}
-
+	image := mirrors.Replace(string(r))
 	if class, _ := bidi.LookupRune(r); class.IsBracket() {
-		return []rune(bidi.ReverseString(string(r)))[0]
+		image = bidi.ReverseString(string(r))
 	}
-	return r
+	return []rune(image)[0]
 }
+
+var mirrors = strings.NewReplacer("<", ">", ">", "<", "«", "»", "»", "«", "‹", "›", "›", "‹", "≤", "≥", "≥", "≤")

@@ -53,24 +53,11 @@ func characters(text string, columns int) []character {
 	return cc
 }
 
-// units returns the units of text in visual order, from the left. ASCII, which most tickets consist
-// of, takes a short path without the bidirectional algorithm. Everything else is cut to the columns
+// units returns the units of text in visual order, from the left. The text is cut to the columns
 // before it is ordered or shaped, so a megabyte of Arabic costs no more than one line.
 //
 // large says that the text is drawn larger than normal.
 func (d *Drawer) units(text string, base layout.Direction, columns int, large bool) []unit {
-	// The built-in font has all of ASCII, and nothing in it joins or turns.
-	if ascii(text) {
-		uu := make([]unit, 0, columns)
-		for i := range min(len(text), columns) {
-			uu = append(uu, unit{font: builtIn, text: text[i : i+1], columns: 1})
-			if text[i] == ' ' {
-				uu[i].font = blank
-			}
-		}
-		return uu
-	}
-
 	cc := characters(text, columns)
 	assignLevels(cc, base)
 
@@ -90,16 +77,6 @@ func (d *Drawer) units(text string, base layout.Direction, columns int, large bo
 		uu = append(uu, line.unit())
 	}
 	return uu
-}
-
-// ascii reports whether s is all printable ASCII.
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 // A run is consecutive characters that one font draws together, in reading order.
