@@ -62,23 +62,17 @@ func (e *encoder) buzz(times int, void bool) {
 		return
 	}
 
-	choose := func(order, cancel byte) byte {
-		if void {
-			return cancel
-		}
-		return order
-	}
-
+	kind := byteIf(void, 1) // which of two sounds
 	switch e.p.Buzzer {
 	case profile.EscParenA:
 		// The short form of function 97: pattern A or E of the optional buzzer, n times. The long
 		// form, with its own times, is for the TM-U230.
-		e.command(esc, '(', 'A', 3, 0, 97, choose(1, 5), byte(count))
+		e.command(esc, '(', 'A', 3, 0, 97, [...]byte{1, 5}[kind], byte(count))
 	case profile.EscB:
-		e.command(esc, 'B', byte(count), choose(2, 8)) // units of 50 or 100 ms, depending on the manufacturer
+		e.command(esc, 'B', byte(count), [...]byte{2, 8}[kind]) // units of 50 or 100 ms, depending on the manufacturer
 	case profile.Drawer:
 		for range count { // units of 2 ms on and off; off must be longer (Epson TM-U220 specification, ESC p)
-			e.command(esc, 'p', 0, choose(50, 120), choose(100, 200))
+			e.command(esc, 'p', 0, [...]byte{50, 120}[kind], [...]byte{100, 200}[kind])
 		}
 	}
 }

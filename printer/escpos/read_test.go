@@ -84,12 +84,9 @@ func (r *reading) measure() {
 		if drawn[i] {
 			continue
 		}
-		text := readLine{columns: l.Width(), height: l.Height(),
+		text := readLine{text: l.Text(), columns: l.Width(), height: l.Height(),
 			black: !slices.ContainsFunc(l.Spans, func(s layout.Span) bool { return !s.Invert }),
 			red:   slices.ContainsFunc(l.Spans, func(s layout.Span) bool { return s.Red })}
-		for _, s := range l.Spans {
-			text.text += s.Text
-		}
 		r.lines = append(r.lines, text)
 	}
 }

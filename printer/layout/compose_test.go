@@ -26,15 +26,11 @@ func tracedLetters(s string) string {
 	}, s)
 }
 
-func content(lines []Line) string {
-	var b strings.Builder
+func content(lines []Line) (text string) {
 	for _, l := range lines {
-		for _, s := range l.Spans {
-			b.WriteString(s.Text)
-		}
-		b.WriteByte('\n')
+		text += l.Text() + "\n"
 	}
-	return b.String()
+	return text
 }
 
 func words() *rapid.Generator[string] {

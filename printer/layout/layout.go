@@ -282,6 +282,15 @@ func Width(s string) (n int) {
 	return n
 }
 
+// Text is the line without styles.
+func (l Line) Text() string {
+	var b strings.Builder
+	for _, s := range l.Spans {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
 // Width returns how many columns the line takes.
 func (l Line) Width() int {
 	width := 0

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -64,11 +65,7 @@ func (c *composer) test(t *ticket.Ticket) {
 
 	c.heading("code", Style{Bold: true})
 	say("A telephone's camera reads the code as the letters below it.")
-	id := Clean(t.Request)
-	if id == "" {
-		id = "ticketrail"
-	}
-	c.qr(id)
+	c.qr(cmp.Or(Clean(t.Request), "ticketrail"))
 
 	c.heading("buzzer and cut", Style{Bold: true})
 	say("One beep before this slip, if there is a buzzer. " +

@@ -28,7 +28,7 @@ func (c *composer) flow(p paragraph) {
 
 	label := Line{Spans: p.label}.Width()
 	if label > room/2 { // a label this wide (a quantity of a hundred digits) wraps with the text
-		p.text = strings.TrimSpace(spanText(p.label) + p.text)
+		p.text = strings.TrimSpace(Line{Spans: p.label}.Text() + p.text)
 		p.label, label = nil, 0
 	}
 
@@ -93,15 +93,6 @@ func (l *Line) space(n int, s Style) {
 }
 
 func spaces(n int) string { return strings.Repeat(" ", n) }
-
-// spanText returns the text of spans without their styles.
-func spanText(spans []Span) string {
-	var b strings.Builder
-	for _, s := range spans {
-		b.WriteString(s.Text)
-	}
-	return b.String()
-}
 
 // wrap breaks text, whose words are separated by single spaces, into lines of at most room columns
 // (room is at least 2). Only a word longer than a line is broken: behind a hyphen, at a soft hyphen, behind the comma

@@ -26,8 +26,7 @@ var models = sync.OnceValue(func() []Profile {
 // decode reads a list of models. Keys with a safe default may be missing.
 func decode(b []byte) ([]Profile, error) {
 	var file struct {
-		Tables map[string]any   `yaml:"tables"` // YAML anchors for code_pages
-		Models []map[string]any `yaml:"models"`
+		Models []map[string]any // beside tables, which has YAML anchors for code_pages
 	}
 	if err := yaml.Unmarshal(b, &file); err != nil {
 		return nil, err

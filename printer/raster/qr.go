@@ -17,10 +17,6 @@ const (
 // gets splashed in a kitchen, and level L only if the code does not fit otherwise. After an error
 // no code is printed; the ticket carries the same text as a line.
 func QR(text string, dots int) (Image, error) {
-	if text == "" {
-		return Image{}, fmt.Errorf("QR code: the text is empty")
-	}
-
 	for _, room := range []int{dots / 2, dots} {
 		for _, level := range []qr.Level{qr.M, qr.L} {
 			code, err := qr.Encode(text, level)

@@ -215,7 +215,7 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 			return allowance{room: min(min(breakAt, active.stallAt)-taken, room)}, nil
 		}
 
-		err := waitChange(ctx, c, changed)
+		err := waitChange(ctx, c.gone(), changed)
 		if err == errGone && full {
 			// The client has left. Reading on tells whether it had sent more.
 			if p.attached() {
@@ -229,17 +229,5 @@ func (p *Printer) admit(ctx context.Context, c *client, taken int) (allowance, e
 		if err != nil {
 			return allowance{}, err
 		}
-	}
-}
-
-// waitChange waits until something changes, the client has left, or ctx ends.
-func waitChange(ctx context.Context, c link, changed <-chan struct{}) error {
-	select {
-	case <-changed:
-		return nil
-	case <-c.gone():
-		return errGone
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

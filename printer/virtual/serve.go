@@ -161,12 +161,7 @@ func (p *Printer) closeListener(s *listener) {
 		_ = s.l.Close()
 	}
 
-	for i, other := range p.listeners {
-		if other == s {
-			p.listeners = append(p.listeners[:i:i], p.listeners[i+1:]...)
-			return
-		}
-	}
+	p.listeners = slices.DeleteFunc(p.listeners, func(other *listener) bool { return other == s })
 }
 
 // serve handles one client until it leaves.

@@ -92,11 +92,7 @@ func (d *decoder) finishTicket(e End) {
 // textOf is the text of lines without styles.
 func textOf(lines []layout.Line) (text string) {
 	for _, l := range lines {
-		line := ""
-		for _, s := range l.Spans {
-			line += s.Text
-		}
-		text += strings.TrimRight(line, " ") + "\n"
+		text += strings.TrimRight(l.Text(), " ") + "\n"
 	}
 	return text
 }

@@ -275,18 +275,23 @@ func (p *Printer) await(ctx context.Context, gone <-chan struct{}, ok func() boo
 	for !ok() {
 		changed := p.changed
 		p.mu.Unlock()
-		var err error
-		select {
-		case <-changed:
-		case <-gone:
-			err = errGone
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
+		err := waitChange(ctx, gone, changed)
 		p.mu.Lock()
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// waitChange waits until something changes, the client has left, or ctx ends.
+func waitChange(ctx context.Context, gone, changed <-chan struct{}) error {
+	select {
+	case <-changed:
+		return nil
+	case <-gone:
+		return errGone
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
