@@ -37,7 +37,7 @@ func TestTheBackupPrintsWhatWaitsInOrderAfterItsTime(t *testing.T) {
 func TestADeadPrinterIsTriedRarelyWhileABackupPrints(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		grill, bar := h.serveWithBackup(off, backupAfter)
-		grill.dial = 10 * time.Second // what a connect time-out takes
+		grill.dial = 10 * time.Second // as a connect time-out takes
 		bar.takes = 100 * time.Millisecond
 		h.q.enqueue("grill", "first")
 		h.advance(5 * time.Minute)

@@ -31,7 +31,7 @@ type harness struct {
 	reg  *prometheus.Registry
 }
 
-// inBubble runs f in a synctest bubble. What f leaves running is stopped at its end; a goroutine that
+// inBubble runs f in a synctest bubble. Goroutines that f leaves are stopped at its end; one that
 // does not end fails the test.
 func inBubble(t *testing.T, f func(t *testing.T, h *harness)) {
 	t.Helper()
@@ -78,7 +78,7 @@ func grillLane(own *fakePrinter, backups ...*fakePrinter) Lane {
 	return l
 }
 
-// forGrill is what a ticket of the grill says if it comes out of a backup.
+// forGrill are the words on a ticket of the grill that comes out of a backup.
 const forGrill = " FOR grill (printer down)"
 
 // serveWithBackup serves the lane grill with a printer that has fault f and the backup bar.
@@ -156,7 +156,7 @@ type testQueue struct {
 
 	mu        sync.Mutex
 	ends      []string                        // "station order end" for every lease that ended
-	beginErr  func() error                    // not nil: what Begin returns
+	beginErr  func() error                    // not nil: Begin returns its error
 	settling  func(ctx context.Context) error // called by every end before it takes effect
 	expireErr error
 	takeErr   error
@@ -370,7 +370,7 @@ func (l *jsonLog) entries(t *testing.T) (short []string, last map[string]any) {
 	return short, last
 }
 
-// A fault is what goes wrong with one attempt.
+// A fault is the trouble with one attempt.
 type fault string
 
 const (
@@ -393,7 +393,7 @@ const (
 	beginsLate        fault = "begins late"   // the same: fails, then begins in another goroutine
 )
 
-// What Print returns: before begin, after begin and before the first ticket byte, and after all of them.
+// The errors of Print: before begin, after begin and before the first ticket byte, and after all of them.
 var (
 	beforeBegin = map[fault]error{
 		off: errors.New("dial: connection refused"), noPaper: ticket.NotReady(errors.New("status: no paper")),
@@ -420,14 +420,14 @@ type fakePrinter struct {
 	idempotent     bool          // says that it never prints a ticket twice
 
 	lock    chan struct{}         // not nil: several lanes use it, one after the other
-	onPrint func(ticket.Delivery) // sees what comes out
+	onPrint func(ticket.Delivery) // sees each ticket that comes out
 
 	mu     sync.Mutex
 	faults []fault // of the next attempts
 	always fault   // of those after; empty is fine
 	busy   bool
 	tries  []time.Time // when Print was called
-	output []string    // what came out, also of broken attempts: "7", "7 DUPLICATE", "slip 7 8"
+	output []string    // the tickets that came out, also of broken attempts: "7", "7 DUPLICATE", "slip 7 8"
 }
 
 func (p *fakePrinter) Idempotent() bool { return p.idempotent }
@@ -547,14 +547,14 @@ func (p *fakePrinter) out(d ticket.Delivery) {
 	}
 }
 
-// setFault sets what is wrong with all attempts from now on.
+// setFault sets the fault of all attempts from now on.
 func (p *fakePrinter) setFault(f fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.always, p.faults = f, nil
 }
 
-// printed returns what came out so far.
+// printed returns the tickets that came out so far.
 func (p *fakePrinter) printed() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

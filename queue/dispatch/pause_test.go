@@ -63,7 +63,7 @@ func TestADeadStationNeverDelaysAnother(t *testing.T) {
 			for _, l := range lanes {
 				h.q.enqueue(l.Name, n)
 			}
-			h.advance(0) // no time at all: only what is possible at once
+			h.advance(0) // no time at all
 			h.wantPrinted(alive, names(20)[:i+1]...)
 			h.advance(time.Second)
 		}
@@ -243,7 +243,7 @@ func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
 }
 
 func TestATicketThatCannotBeSettledIsNotTakenInALoop(t *testing.T) {
-	// The queue's own rules end this sooner (it holds what was in doubt twice); this is for paper's sake.
+	// The queue's own rules end this sooner: it holds a ticket that was in doubt twice.
 	for _, f := range []fault{fine, cut, off, unprintable, noPaper, "in doubt before"} {
 		t.Run(string(f), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, h *harness) {

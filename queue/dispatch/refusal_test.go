@@ -81,8 +81,8 @@ func TestARefusedTestTicketFailsAndStays(t *testing.T) {
 	})
 }
 
-// lanesWithRefusals serves grill and bar with these printers. What grill refuses goes to bar, then to pass;
-// what bar refuses goes to grill, then to pass.
+// lanesWithRefusals serves grill and bar with these printers. A ticket that grill refuses goes to bar, then to pass;
+// one that bar refuses goes to grill, then to pass.
 func (h *harness) lanesWithRefusals(grill, bar, pass *fakePrinter) {
 	h.Set([]Lane{
 		{Name: "grill", Station: grill, OnRefusal: []string{"bar", "pass"}},

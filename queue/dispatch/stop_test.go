@@ -180,7 +180,7 @@ func TestAStationThatIgnoresItsContextDoesNotBlockStop(t *testing.T) {
 		if d := time.Since(start); d != LongestStop {
 			t.Errorf("Stop took %v", d)
 		}
-		h.advance(time.Hour) // it comes back after all, and says what it knows
+		h.advance(time.Hour) // it comes back after all, and returns its result
 		h.wantEnds("grill a ack")
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A story is what some faults of a lane's printer, and of its backup, do to the tickets that wait.
+// A story has faults of a lane's printer and of its backup, and the end of the tickets that wait.
 type story struct {
 	name      string
 	grill     *fakePrinter // nil: one that works
@@ -19,7 +19,7 @@ type story struct {
 	orders    string        // names; empty: "a"
 	within    time.Duration // zero: a minute
 
-	paper, onBar string       // what came out, with commas; of bar without the words that name the grill
+	paper, onBar string       // the tickets that came out, with commas; of bar without the words that name the grill
 	ends         string       // of the leases; empty: not looked at
 	state        ticket.State // of the first order; empty: all have come out
 	reason       string       // a part of its reason
@@ -155,10 +155,10 @@ func list(s string) []string {
 }
 
 func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
-	// The second attempt shows what the first one left: a banner or none, whichever station it was.
+	// The second attempt shows the trace of the first one: a banner or none, whichever station it was.
 	for _, c := range []struct {
 		fault    fault
-		paper    string // what comes out in the end
+		paper    string // the tickets that come out in the end
 		end      string // of the first attempt
 		attempts int
 	}{

@@ -119,8 +119,8 @@ func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
 	}
 }
 
-// An outputChecker records what all printers of a test print, for each station in the order of
-// time, and reports what must never happen, whatever fails.
+// An outputChecker records the tickets of all printers of a test, for each station in the order of
+// time, and reports a loss, a wrong order and a double without a mark.
 type outputChecker struct {
 	t    *testing.T
 	most int // allowed begun attempts of a ticket

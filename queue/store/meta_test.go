@@ -15,7 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// file.go reads bbolt's private meta pages and rewrites one. These tests compare what it assumes
+// file.go reads bbolt's private meta pages and rewrites one. These tests compare its assumptions
 // with the bbolt that is linked: a bbolt with another layout fails them.
 
 func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
@@ -193,7 +193,7 @@ func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB
 	return path
 }
 
-// state is the transaction that bbolt finds in a file, and what the file holds.
+// state is the transaction that bbolt finds in a file, and the content of the file.
 func state(t *testing.T, path string) (txid int, n string) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
@@ -253,5 +253,5 @@ func opened(path string) error {
 	return db.Close()
 }
 
-// nothing is what a file may have that no queue has made.
+// nothing is the content of a file that no queue has made.
 var nothing = Contents{Check: func(*bolt.Tx) error { return nil }}

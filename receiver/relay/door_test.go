@@ -280,7 +280,7 @@ func (r *relay) waits(venue string) int {
 	return 0
 }
 
-// siteOf waits until the servers say that n requests of a venue wait, and is what they say of it then.
+// siteOf waits until n requests of a venue wait at the servers, and returns its state then.
 func siteOf(t *testing.T, s *Stream, boxes map[string]BoxState, venue string, n uint64) (found Site) {
 	t.Helper()
 	patiently(t, func() error {

@@ -98,7 +98,7 @@ func leaderOf(t *testing.T, c *natstest.Cluster, s *Stream) int {
 	return leader
 }
 
-// waitFor waits for what another goroutine or a server does.
+// waitFor waits for another goroutine or a server.
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(testTime); !done(); time.Sleep(10 * time.Millisecond) {
@@ -148,7 +148,7 @@ func openDoor(t *testing.T, s *Stream) *relay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.nc.Flush(); err != nil { // the server knows what it listens to
+	if err := s.nc.Flush(); err != nil { // the server knows its subscriptions
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(d.Handler())
@@ -213,11 +213,11 @@ func wantReceipt(t *testing.T, what string, s *Stream, r ticket.Request, want ti
 	}
 }
 
-// A box is the Take of a [source.Source]: it remembers what it took.
+// A box is the Take of a [source.Source]: it remembers the requests.
 type box struct {
 	mu   sync.Mutex
 	took []source.Arrival
-	fail func(source.Arrival) error // what Take returns; nil: it takes all
+	fail func(source.Arrival) error // the result of Take; nil: it takes all
 	more chan struct{}              // receives after each
 }
 

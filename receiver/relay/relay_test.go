@@ -85,7 +85,7 @@ func TestHostileIDsAndDevicesArriveAsTheyWereSent(t *testing.T) {
 	}
 }
 
-// TestARefusedBodyGoesToItsBoxOnce: and what is no refused body does not.
+// TestARefusedBodyGoesToItsBoxOnce: and another message does not.
 func TestARefusedBodyGoesToItsBoxOnce(t *testing.T) {
 	_, s := oneNode(t)
 	venue := addVenue(t, s)
@@ -112,7 +112,7 @@ func TestARefusedBodyGoesToItsBoxOnce(t *testing.T) {
 	}
 }
 
-// TestARefusedFloodLeavesTheStreamToOrders: one sender must not fill the stream with what nobody can print.
+// TestARefusedFloodLeavesTheStreamToOrders: one sender must not fill the stream with bodies that cannot print.
 func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
 	_, s := oneNode(t)
 	venue := addVenue(t, s)
@@ -133,7 +133,7 @@ func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
 
 func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, 3) // a server alone says what is known before it says that it is full
+	c := cluster(t, 3) // a server alone refuses a known id before it says that it is full
 	o := testOptions(3)
 	o.MaxBytes = 64 << 10
 	s := openWith(t, connect(t, c.URLs()...), o)

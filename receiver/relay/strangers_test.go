@@ -25,7 +25,7 @@ func TestWhoAsksAgainAndAgainHowMuchWaitsIsToldToWait(t *testing.T) {
 	}
 }
 
-// TestABoxWithAnOldTokenIsAlwaysToldSo: it tries about every five seconds, and says what to do only when told why.
+// TestABoxWithAnOldTokenIsAlwaysToldSo: it tries about every five seconds, and gives advice only when told why.
 func TestABoxWithAnOldTokenIsAlwaysToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStrangers(nil)

@@ -115,7 +115,7 @@ func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestAVenueThatIsAddedAgainGetsNothingTwice: its new box does not know what the one before has printed.
+// TestAVenueThatIsAddedAgainGetsNothingTwice: its new box does not know the tickets that the one before has printed.
 func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
 	_, s := oneNode(t)
 	venue := addVenue(t, s)

@@ -491,7 +491,7 @@ func (k *kitchen) wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// expect compares what was told since the last call.
+// expect compares the messages since the last call.
 func (k *kitchen) expect(want ...string) {
 	k.t.Helper()
 	if fmt.Sprint(k.got) != fmt.Sprint(want) {

@@ -153,7 +153,7 @@ func TestNoErrorContainsASecret(t *testing.T) {
 		}
 		t.Log(scheme, err)
 		for _, secret := range append(secrets, "AbcDefGh1234567") {
-			// What the server says by itself is no secret of this address.
+			// A word of the server's own is no secret of this address.
 			if strings.Contains(address, secret) && strings.Contains(err.Error(), secret) {
 				t.Errorf("%s: %v", scheme, err)
 			}
@@ -309,7 +309,7 @@ func elsewhere(t *testing.T, s *httptest.Server) {
 	t.Cleanup(func() { http.DefaultTransport = was })
 }
 
-// A mailbox is what a mail server of another author got.
+// A mailbox has the mail that a server of another author got.
 type mailbox struct {
 	mu       sync.Mutex
 	password string // of user boss; empty: none is needed

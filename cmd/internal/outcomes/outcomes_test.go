@@ -193,7 +193,7 @@ func accept(t *testing.T, q *queue.Queue, id string) {
 	}
 }
 
-// after waits, and then for what is going on at that time.
+// after waits, until nothing runs at that time.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

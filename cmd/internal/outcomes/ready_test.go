@@ -208,7 +208,7 @@ func (r *receiver) press(t *testing.T, do board.Verb) {
 	}
 }
 
-// want checks the events about orders: each as what it says and the jobs.
+// want checks the events about orders: each as its word and the jobs.
 func (r *receiver) want(t *testing.T, want string) {
 	t.Helper()
 	r.mu.Lock()

@@ -101,7 +101,7 @@ func (c *cloud) admin() *Admin {
 	return a
 }
 
-// until waits for what another process does.
+// until waits for another process.
 func (c *cloud) until(what string, done func() error) {
 	c.Helper()
 	for end := time.Now().Add(testTime); ; time.Sleep(50 * time.Millisecond) { // between two questions

@@ -105,7 +105,7 @@ func TestAVenueThatIsMissingInTheListIsAnswered503(t *testing.T) {
 	})
 }
 
-// TestAfterTheStreamWasLostBoxesCanFetchAgain: what is answered 200 comes out, without a person.
+// TestAfterTheStreamWasLostBoxesCanFetchAgain: an order that is answered 200 comes out, without a person.
 func TestAfterTheStreamWasLostBoxesCanFetchAgain(t *testing.T) {
 	c, a := opened(t)
 	if err := a.stream.PutVenue(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}); err != nil {
@@ -141,7 +141,7 @@ func TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored(t *testing.T) {
 	go func() { done <- w.runReady(ctx, a.stream) }()
 	c.server.Stop()
 	c.until("it is not ready", func() error {
-		// What nobody tries to store is seen at the next look, after 20 s.
+		// Without an order the outage is seen at the next look, after 20 s.
 		if _, err := a.stream.Accept(t.Context(), ticket.Request{Venue: grill, ID: "a"}); err == nil {
 			return errors.New("it is stored")
 		}

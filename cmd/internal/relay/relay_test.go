@@ -146,7 +146,7 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	took := make(chan source.Arrival, 10)
 	next := func() (one source.Arrival) {
 		for one = range took {
-			if one.ID != "" { // what was refused before the reload is for the rejects of the box
+			if one.ID != "" { // a body that was refused before the reload is for the rejects of the box
 				break
 			}
 		}
