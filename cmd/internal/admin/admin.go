@@ -25,7 +25,7 @@ import (
 // API is the version of the control API. Client and server send theirs in [HeaderAPI] and must have
 // the same one: a command line that is newer than the daemon would otherwise show fields that the
 // daemon did not fill as if they were empty.
-const API = "6"
+const API = "7"
 
 // HeaderAPI carries [API] in every request and every answer. A client also knows by it that
 // ticketrail answers, and not another program at that socket.

@@ -99,7 +99,9 @@ func (c *Client) Job(ctx context.Context, id uint64) (Detail, error) {
 // makes a copy, unless the original was held or failed.
 func (c *Client) Reprint(ctx context.Context, id uint64, o ReprintOptions) (Reprinted, error) {
 	done, err := call[Reprinted](ctx, c, "POST", "/v1/jobs/"+formatID(id)+"/reprint", o)
-	_, err = onlyJob(jobsBody{done.Jobs}, err)
+	if err == nil && len(done.Jobs) != 1 { // a bug of the daemon, and a script must not act on it
+		err = fmt.Errorf("read answer: got %d job ids, want one", len(done.Jobs))
+	}
 	return done, err
 }
 
@@ -132,7 +134,7 @@ func (c *Client) Stations(ctx context.Context) (Stations, error) {
 // Test enqueues a test ticket for a station and returns its id. It uses paper, and waits in the
 // queue as an order does.
 func (c *Client) Test(ctx context.Context, station string) (uint64, error) {
-	return onlyJob(call[jobsBody](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/test", nil))
+	return call[uint64](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/test", nil)
 }
 
 // Hold stops a station after its current ticket, until [Client.Resume]. The queue keeps
@@ -170,18 +172,6 @@ func (c *Client) PrintReject(ctx context.Context, id uint64, o PrintRejectOption
 }
 
 func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
-
-// onlyJob is the id of the one job that a request made. Any other number would be a bug of the
-// daemon, and a script must not act on it.
-func onlyJob(m jobsBody, err error) (uint64, error) {
-	if err != nil {
-		return 0, err
-	}
-	if len(m.Jobs) != 1 {
-		return 0, fmt.Errorf("read answer: got %d job ids, want one", len(m.Jobs))
-	}
-	return m.Jobs[0], nil
-}
 
 // call sends one request. It does not retry: after a broken connection a change may have been made,
 // and making it again would print a ticket twice. The operator must look first.

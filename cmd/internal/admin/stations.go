@@ -103,7 +103,7 @@ func (s *Server) test(r *http.Request) (any, error) {
 		return nil, err
 	}
 	s.logChange(r, "test", "station", name, "job", id)
-	return jobsBody{Jobs: []uint64{id}}, nil
+	return id, nil
 }
 
 // hold is allowed for an orphan too: a hold that was set before the station was removed can be

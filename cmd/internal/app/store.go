@@ -120,9 +120,8 @@ func (s *store) checkFile(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	stop := s.extendStart(ctx, "checking")
+	s.extendStart("checking")
 	err = s.check(ctx, path)
-	stop()
 	switch {
 	case err == nil:
 		s.log.Info("database checked", "path", path, "bytes", info.Size(),
@@ -166,14 +165,13 @@ func openError(path string, err error) error {
 // recover puts the damaged database aside and its copy in its place, else an empty one. If that fails the daemon does
 // not start: it must not open it.
 func (s *store) recover(ctx context.Context, damage error) (err error) {
-	stop := s.extendStart(ctx, "restoring")
+	s.extendStart("restoring")
 	s.recovered, err = file.Recover(s.conf.Path, s.conf.CopyFolder(), func(path string) error {
 		if s.check == nil {
 			return file.Check(path, queue.Contents)
 		}
 		return s.check(ctx, path)
 	}, queue.Contents, file.System)
-	stop()
 	if err != nil {
 		return fmt.Errorf("replace the damaged database: %w", err)
 	}
@@ -221,26 +219,8 @@ func (s *store) quarantined() (found []string) {
 	return found
 }
 
-// extendStart asks systemd for more time while a large file is read, until the returned function
-// is called. Each notification asks for 30 s more, and one is sent every 10 s. TimeoutStartSec
-// alone would kill a daemon with a large file at every start, for ever. See EXTEND_TIMEOUT_USEC in
-// sd_notify(3).
-func (s *store) extendStart(ctx context.Context, doing string) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(10 * time.Second)
-		defer tick.Stop()
-		for {
-			s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + doing + " the database")
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	// It waits for the goroutine: a late "checking the database" must not overwrite a later status.
-	return func() { cancel(); <-done }
+// extendStart asks systemd for an hour more than TimeoutStartSec, while a large file is read: it would kill a daemon
+// with one at every start, for ever. See EXTEND_TIMEOUT_USEC in sd_notify(3).
+func (s *store) extendStart(doing string) {
+	s.notify(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s the database", time.Hour.Microseconds(), doing))
 }

@@ -46,19 +46,12 @@ type UnknownVenue struct {
 }
 
 func (e *UnknownVenue) Error() string {
+	names := `"` + strings.Join(e.Have, `", "`) + `"`
 	if e.Want == "" {
-		return fmt.Sprintf("no venue: name one with --venue; there is %s", quoted(e.Have))
+		return "no venue: name one with --venue; there is " + names
 	}
-	return fmt.Sprintf("no venue is called %q; there is %s%s", e.Want, quoted(e.Have),
+	return fmt.Sprintf("no venue is called %q; there is %s%s", e.Want, names,
 		config.DidYouMean(e.Want, e.Have))
-}
-
-func quoted(names []string) string {
-	list := make([]string, len(names))
-	for i, n := range names {
-		list[i] = fmt.Sprintf("%q", n)
-	}
-	return strings.Join(list, ", ")
 }
 
 // CheckVenues checks the venue with that name or id, or all configured venues, at the point-of-sale API: is a token
