@@ -5,9 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/daemontest"
-	"ticketrail/printer/virtual"
 )
 
 func TestTheQueueKeepsTheLimitsOfTheConfiguration(t *testing.T) {
@@ -37,15 +35,6 @@ func TestTheQueueKeepsTheLimitsOfTheConfiguration(t *testing.T) {
 		k.Accept("A3", at("grill", "Burger"))
 		if got := k.Post("another", "A4", 0, at("grill", "Burger")); !strings.HasPrefix(got, "503 ") {
 			k.T.Errorf("a third that waits got %s", got)
-		}
-	}, "grill")
-}
-
-func TestASecondDaemonDoesNotStart(t *testing.T) {
-	runDaemon(t, func(k *testDaemon) {
-		_, err := app.New(k.T.Context(), app.Options{Config: k.Conf, Webhook: virtual.NewNetwork()})
-		if err == nil || !strings.Contains(err.Error(), "another ticketrail") {
-			t.Errorf("the second daemon got %v", err)
 		}
 	}, "grill")
 }
