@@ -20,10 +20,6 @@ func CheckOnline(ctx context.Context, conf *config.Config) (out []finding.Findin
 	asking.Wait()
 	for _, a := range append(printers, plains...) {
 		found := a.Findings()
-		if a.doubt != "" {
-			found = append(found, finding.Finding{ID: "station/" + a.Name + "/not_known", Level: finding.Warn,
-				Subject: a.Name, Station: true, Text: a.doubt, Do: a.do})
-		}
 		if len(found) == 0 {
 			found = []finding.Finding{{Level: finding.OK, Subject: a.Name, Station: true,
 				Text: cmp.Or(a.fine, "answers"), Detail: a.Address}}
@@ -37,6 +33,5 @@ func CheckOnline(ctx context.Context, conf *config.Config) (out []finding.Findin
 // An answer is the state of a station that was asked.
 type answer struct {
 	finding.Station
-	fine      string // how it answers
-	doubt, do string // the open question after its answer, and the advice
+	fine string // how it answers
 }

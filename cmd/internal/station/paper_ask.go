@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -36,56 +35,35 @@ func onceDevice(name string, d transport.Dialer, by profile.Confirm) *printer.De
 // also work before the daemon runs. If the daemon is printing, a printer that serves one client
 // does not answer here until that ticket is done.
 func askPrinters(ctx context.Context, conf *config.Config) (out []answer) {
-	answers := map[string]*printerAnswer{}
+	answers := map[string]*printer.Status{}
 	var asking sync.WaitGroup
 	for _, c := range conf.Printers {
 		if at := transport.CanonicalAddress(c.Address); answers[at] == nil {
-			asked := &printerAnswer{}
-			answers[at] = asked
-			asking.Go(func() { asked.ask(ctx, c) })
+			status := &printer.Status{}
+			answers[at] = status
+			asking.Go(func() { *status = askPrinter(ctx, c) })
 		}
 	}
 
 	asking.Wait()
 	for _, c := range conf.Printers {
-		got := answers[transport.CanonicalAddress(c.Address)]
-		one := answer{Station: finding.Station{Name: c.Name, Address: c.Address, Device: new(deviceState(got.status))},
-			fine: got.details()}
-		if got.unchecked {
-			one.doubt = "mac is of no use: this box does not see the MAC address"
-			one.do = "remove mac: " + c.Address + " is behind a router, on this box or IPv6"
-		}
-		out = append(out, one)
+		status := *answers[transport.CanonicalAddress(c.Address)]
+		out = append(out, answer{fine: howItAnswers(status),
+			Station: finding.Station{Name: c.Name, Address: c.Address, Device: new(deviceState(status))}})
 	}
 
 	return out
 }
 
-// A printerAnswer is the result of asking a printer.
-type printerAnswer struct {
-	status printer.Status
-	// unchecked: the MAC address of the device that answers is not known.
-	unchecked bool
-}
-
-// ask queries one printer. It sends no ticket byte, so nothing comes out.
-func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
+// askPrinter queries one printer. It sends no ticket byte, so nothing comes out.
+func askPrinter(ctx context.Context, c config.Printer) printer.Status {
 	model, err := c.Model()
 	var d transport.Dialer
 	if err == nil {
 		d, _, err = openOnce(c)
 	}
 	if err != nil {
-		a.status = printer.Failed(printer.Unreachable, err)
-		return
-	}
-
-	if c.MAC != "" {
-		defer func() {
-			at, neighbours := knownPrinter(c).Addresses(ctx), transport.Neighbours()
-			a.unchecked = a.status.Fine() &&
-				!slices.ContainsFunc(at, func(ip netip.Addr) bool { return neighbours[ip] != "" })
-		}()
+		return printer.Failed(printer.Unreachable, err)
 	}
 
 	asked := model.Confirm != profile.NoConfirm // else the configuration forbids status queries
@@ -95,20 +73,16 @@ func (a *printerAnswer) ask(ctx context.Context, c config.Printer) {
 		id, err := identify(ctx, d, asked)
 		switch {
 		case err != nil:
-			a.status = printer.Failed(printer.Unreachable, err)
-			return
+			return printer.Failed(printer.Unreachable, err)
 		case id.Program != "":
-			a.status = printer.Failed(printer.NotAPrinter, errors.New(id.Program+" answers there"))
-			return
+			return printer.Failed(printer.NotAPrinter, errors.New(id.Program+" answers there"))
 		case !asked:
-			a.status.State = printer.Unknown
-			return
+			return printer.Status{State: printer.Unknown}
 		case !id.Printer:
-			a.status.State = printer.Silent
-			return
+			return printer.Status{State: printer.Silent}
 		}
 	}
-	a.status = query(ctx, c.Name, d, model.Confirm)
+	return query(ctx, c.Name, d, model.Confirm)
 }
 
 // Query is the status of the printer at d, and the best result that a ticket can have there. It sends no ticket
@@ -123,17 +97,17 @@ func query(ctx context.Context, name string, d transport.Dialer, by profile.Conf
 	return onceDevice(name, d, by).Ask(ctx)
 }
 
-// details is how it answers, and the best outcome of a ticket there.
-func (a *printerAnswer) details() string {
+// howItAnswers has the best outcome of a ticket there.
+func howItAnswers(s printer.Status) string {
 	switch {
-	case a.status.State == printer.Silent:
+	case s.State == printer.Silent:
 		return "is reachable, and answers nothing: tickets are only sent"
-	case a.status.Capability == string(ticket.Sent): // the bytes were taken; no more can be known
+	case s.Capability == string(ticket.Sent): // the bytes were taken; no more can be known
 		return "is reachable: tickets are only sent"
-	case a.status.State == printer.Unknown:
+	case s.State == printer.Unknown:
 		return "is reachable"
 	}
-	return strings.TrimSuffix("answers: ready; best proof "+a.status.Capability, "; best proof ")
+	return strings.TrimSuffix("answers: ready; best proof "+s.Capability, "; best proof ")
 }
 
 // identify is [printer.Identify] with a limit for the connection.
