@@ -151,7 +151,7 @@ func TestAPanicIsAFailedRefresh(t *testing.T) {
 		r := newRestaurants()
 		r.employ(harbour, jon, "Jon")
 		n := open(t, nil, nil, harbour)
-		n.Use(client(nil, Options{Transport: panicking{}}), map[string]bool{harbour: false})
+		n.Use(client(nil, Options{Transport: panicking}), map[string]bool{harbour: false})
 		after(time.Hour)
 		if n.logged("ERROR", "an answer like no other") == 0 || n.logged("WARN", "panic, see the log") != 1 {
 			t.Error("not reported")
@@ -162,9 +162,7 @@ func TestAPanicIsAFailedRefresh(t *testing.T) {
 	})
 }
 
-type panicking struct{}
-
-func (panicking) RoundTrip(*http.Request) (*http.Response, error) { panic("an answer like no other") }
+var panicking roundTrip = func(*http.Request) (*http.Response, error) { panic("an answer like no other") }
 
 func TestTheZoneIsThatOfTheNewestPeriodAndStaysUntilThereIsAnother(t *testing.T) {
 	period := func(start, zone string) PayrollPeriod {
