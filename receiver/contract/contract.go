@@ -59,14 +59,11 @@ const (
 	FieldRequestStamp    = "serverRequestTimestamp"
 	FieldResponseStamp   = "serverResponseTimestamp"
 	FieldClientDrift     = "serverClientDrift"
-	FieldCursor          = "cursor"
 	FieldID              = "id"
 	FieldUpdatedAt       = "updatedAt"
 	ValueSuccess         = "SUCCESS" // value of the field status: no error
 	ValueError           = "ERROR"
 	FieldError           = "error"
-	FieldErrorCode       = "code"
-	FieldErrorMessage    = "message"
 	FieldAnswerDuplicate = "duplicate"
 )
 
@@ -112,70 +109,31 @@ const (
 	ParamClientSecret      = "client_secret"
 	ParamScope             = "scope"
 
-	FieldAccessToken      = "access_token"
-	FieldTokenType        = "token_type"
-	FieldExpiresIn        = "expires_in" // seconds
-	FieldErrorDescription = "error_description"
-	TokenTypeBearer       = "Bearer"
-
-	ErrorInvalidClient    = "invalid_client"
-	ErrorInvalidRequest   = "invalid_request"
-	ErrorInvalidScope     = "invalid_scope"
-	ErrorUnsupportedGrant = "unsupported_grant_type"
-	ErrorAccessDenied     = "access_denied"
-)
-
-// The scopes that the contract names. It does not state which call needs which scope.
-const (
-	ScopeChecksRead = "checks:read"
-	ScopeMenuRead   = "menu:read"
-	ScopeLaborRead  = "labor:read" // not in the contract: the simulator requires it for the labor endpoints
+	FieldAccessToken = "access_token"
+	FieldExpiresIn   = "expires_in" // seconds
+	TokenTypeBearer  = "Bearer"
 )
 
 // Names that the contract does not state. They are the defaults of configuration keys.
 const (
 	ParamTokenVenue   = "venue_id" // names the venue in a token request
 	ParamPayrollVenue = "venueId"  // names the venue in a request for payroll periods
-	HeaderNextCursor  = "X-Next-Cursor"
 	FieldNextCursor   = "nextCursor"
 	FieldScope        = "scope"  // of a token or of /me, separated by spaces
 	FieldScopes       = "scopes" // the same as a list
 )
 
-// NextCursorPlaces are the places where a list may name its next page, as dotted paths into the
-// envelope; [HeaderNextCursor] is another. The contract states none of them. Names with "next" come first,
-// because a plain "cursor" may be the cursor of the request.
-func NextCursorPlaces() []string {
-	return []string{
-		FieldNextCursor, "next_cursor",
-		"meta.nextCursor", "meta.next_cursor", "pagination.nextCursor", "pagination.next_cursor",
-		FieldCursor, "meta.cursor", "pagination.cursor",
-	}
-}
-
-// MeVenuePlaces are the places where /me may name the venue of a token, as dotted paths.
-func MeVenuePlaces() []string { return []string{"venue_id", FieldVenueID, "venue.id", "venue"} }
-
-// Fields of an employee.
-const (
-	FieldName      = "name"
-	FieldFirstName = "firstName"
-	FieldLastName  = "lastName"
-)
+// FieldName is the name of an employee, and of an item.
+const FieldName = "name"
 
 // Fields of a payroll period and its meta object.
 const (
-	FieldPeriodStart         = "payrollPeriodStartDateTime" // a date without a time, despite its name
-	FieldPeriodEnd           = "payrollPeriodEndDateTime"
-	FieldMeta                = "meta"
-	FieldSchedulingStartDay  = "laborSchedulingStartDayOfWeek"
-	FieldPayPeriodStartAt    = "payPeriodStartAt"
-	FieldPayPeriodEndAt      = "payPeriodEndAt"
-	FieldOvertimeStartDay    = "overtimeWeekStartDayOfWeek"
-	FieldTimezone            = "timezone"
-	FieldOvertimeDailyDouble = "overtimeDailyDoubleHours"
-	FieldOvertimeDaily       = "overtimeDailyHours"
-	FieldOvertimeWeekly      = "overtimeWeeklyHours"
+	FieldPeriodStart      = "payrollPeriodStartDateTime" // a date without a time, despite its name
+	FieldPeriodEnd        = "payrollPeriodEndDateTime"
+	FieldMeta             = "meta"
+	FieldPayPeriodStartAt = "payPeriodStartAt"
+	FieldPayPeriodEndAt   = "payPeriodEndAt"
+	FieldTimezone         = "timezone"
 )
 
 //go:embed examples/*.json

@@ -275,10 +275,13 @@ func (l *listing) compareCounts() error {
 	return nil
 }
 
-// nextCursor finds the cursor of the next page; "": this is the last. The first place that there is has it, even if it
-// is empty: a plain "cursor" beside an empty "nextCursor" is the page's own. Where one page names it, all do.
+// nextCursor finds the cursor of the next page; "": this is the last. The contract states no place. The first one that
+// there is has it, even if it is empty: a plain "cursor" beside an empty "nextCursor" is the page's own. Where one page
+// names it, all do.
 func (l *listing) nextCursor(answered answer) string {
-	places := append([]string{headerPlace + contract.HeaderNextCursor}, contract.NextCursorPlaces()...)
+	places := []string{headerPlace + "X-Next-Cursor", "nextCursor", "next_cursor", "meta.nextCursor",
+		"meta.next_cursor", "pagination.nextCursor", "pagination.next_cursor", "cursor", "meta.cursor",
+		"pagination.cursor"}
 	if l.cursorAt != "" {
 		places = []string{l.cursorAt}
 	}

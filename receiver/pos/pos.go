@@ -140,7 +140,7 @@ func (c *Client) Venue(ctx context.Context, id string) (*Account, error) {
 
 	owner := ""
 	for _, in := range []string{"", "data.", contract.FieldRecords + "."} {
-		for _, place := range contract.MeVenuePlaces() {
+		for _, place := range []string{"venue_id", "venueId", "venue.id", "venue"} {
 			owner = cmp.Or(owner, answered.texts[in+place])
 		}
 		for _, place := range []string{contract.FieldScopes, contract.FieldScope} {

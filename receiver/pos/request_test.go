@@ -270,10 +270,12 @@ func packed(w http.ResponseWriter, size int) {
 
 func TestNetworkErrorsAreDistinguished(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	expired := &tls.CertificateVerificationError{Err: errors.New("expired")}
+	noHTTP := errors.New("malformed HTTP response PLANTED " + theSecret)
 	for text, lost := range map[string]error{
-		"no answer: dial tcp: connect: connection refused; check service.base_url, and that this box reaches it": refused,
-		"tls: failed to verify certificate: expired":                                                             &tls.CertificateVerificationError{Err: errors.New("expired")},
-		"what came is not HTTP": errors.New("malformed HTTP response PLANTED " + theSecret),
+		"no answer: dial tcp: connect: connection refused; check service.base_url": refused,
+		"tls: failed to verify certificate: expired":                               expired,
+		"what came is not HTTP":                                                    noHTTP,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0

@@ -24,15 +24,15 @@ func (e Employee) record() map[string]any {
 		contract.FieldID:        e.ID,
 		contract.FieldUpdatedAt: stamp(e.UpdatedAt),
 		contract.FieldName:      e.Name,
-		contract.FieldFirstName: e.FirstName,
-		contract.FieldLastName:  e.LastName,
+		"firstName":             e.FirstName,
+		"lastName":              e.LastName,
 	}
 }
 
 // employees answers with one page of the list. Wrong parameters are refused with 400 rather than
 // ignored: a test should fail at the mistake.
 func (x *exchange) employees() {
-	granted, ok := x.authorize(contract.ScopeLaborRead)
+	granted, ok := x.authorize(scopeLabor)
 	if !ok {
 		return
 	}

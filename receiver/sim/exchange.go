@@ -54,7 +54,7 @@ func (x *exchange) answer(status int, body any) {
 func (x *exchange) refuse(status int, code, message string) {
 	x.answer(status, map[string]any{
 		contract.FieldStatus:        contract.ValueError,
-		contract.FieldError:         map[string]any{contract.FieldErrorCode: code, contract.FieldErrorMessage: message},
+		contract.FieldError:         map[string]any{"code": code, "message": message},
 		contract.FieldRequestStamp:  stamp(x.began),
 		contract.FieldResponseStamp: stamp(time.Now()),
 	})

@@ -16,7 +16,7 @@ const (
 // payrollPeriods answers with the periods of the token's venue, the oldest first. There is one page
 // only: the contract names no cursor for this call.
 func (x *exchange) payrollPeriods() {
-	granted, ok := x.authorize(contract.ScopeLaborRead)
+	granted, ok := x.authorize(scopeLabor)
 	if !ok {
 		return
 	}
@@ -68,14 +68,14 @@ func (s *Service) period(v *venue, n int) map[string]any {
 		contract.FieldPeriodStart: start.Format(time.DateOnly),
 		contract.FieldPeriodEnd:   end.Format(time.DateOnly),
 		contract.FieldMeta: map[string]any{
-			contract.FieldSchedulingStartDay:  "MONDAY",
-			contract.FieldPayPeriodStartAt:    start.Format(time.DateOnly),
-			contract.FieldOvertimeStartDay:    "MONDAY",
-			contract.FieldPayPeriodEndAt:      end.Format(time.DateOnly),
-			contract.FieldTimezone:            v.Zone,
-			contract.FieldOvertimeDailyDouble: 12,
-			contract.FieldOvertimeDaily:       8,
-			contract.FieldOvertimeWeekly:      38.5,
+			"laborSchedulingStartDayOfWeek": "MONDAY",
+			contract.FieldPayPeriodStartAt:  start.Format(time.DateOnly),
+			"overtimeWeekStartDayOfWeek":    "MONDAY",
+			contract.FieldPayPeriodEndAt:    end.Format(time.DateOnly),
+			contract.FieldTimezone:          v.Zone,
+			"overtimeDailyDoubleHours":      12,
+			"overtimeDailyHours":            8,
+			"overtimeWeeklyHours":           38.5,
 		},
 	}
 }

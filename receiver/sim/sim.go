@@ -68,9 +68,12 @@ type Restaurant struct {
 	Zone string
 }
 
+// scopeLabor is not in the contract, which does not state which call needs which scope. The labor endpoints require it.
+const scopeLabor = "labor:read"
+
 // Scopes are the scopes of a token unless [Venue.Scopes] says otherwise.
 func Scopes() []string {
-	return []string{contract.ScopeChecksRead, contract.ScopeLaborRead, contract.ScopeMenuRead}
+	return []string{"checks:read", scopeLabor, "menu:read"}
 }
 
 // DefaultZone is the default of [Venue.Zone].

@@ -49,30 +49,30 @@ func (x *exchange) token() {
 	const bad = http.StatusBadRequest
 	switch asked := strings.Fields(form.Get(contract.ParamScope)); {
 	case err != nil || len(form) == 0:
-		x.tokenRefused(bad, contract.ErrorInvalidRequest, "want a form (application/x-www-form-urlencoded)")
+		x.tokenRefused(bad, "invalid_request", "want a form (application/x-www-form-urlencoded)")
 	case twice:
-		x.tokenRefused(bad, contract.ErrorInvalidRequest, "a field is given more than once")
+		x.tokenRefused(bad, "invalid_request", "a field is given more than once")
 	case basic && form.Get(contract.ParamClientSecret) != "": // RFC 6749, section 2.3
-		x.tokenRefused(bad, contract.ErrorInvalidRequest,
+		x.tokenRefused(bad, "invalid_request",
 			"the client secret is in the form and in the Authorization header; send it once")
 	case id == "" || id != x.s.o.ClientID || secret != x.s.o.ClientSecret:
 		if basic {
 			x.header.Set("WWW-Authenticate", `Basic realm="token"`)
 		}
-		x.tokenRefused(http.StatusUnauthorized, contract.ErrorInvalidClient, "the client id or secret is wrong")
+		x.tokenRefused(http.StatusUnauthorized, "invalid_client", "the client id or secret is wrong")
 	case !form.Has(contract.ParamGrantType):
-		x.tokenRefused(bad, contract.ErrorInvalidRequest, contract.ParamGrantType+": missing")
+		x.tokenRefused(bad, "invalid_request", contract.ParamGrantType+": missing")
 	case form.Get(contract.ParamGrantType) != contract.GrantClientCredentials:
-		x.tokenRefused(bad, contract.ErrorUnsupportedGrant,
+		x.tokenRefused(bad, "unsupported_grant_type",
 			contract.ParamGrantType+": want "+contract.GrantClientCredentials)
 	case x.venue == "":
-		x.tokenRefused(bad, contract.ErrorInvalidRequest,
+		x.tokenRefused(bad, "invalid_request",
 			contract.ParamTokenVenue+": missing; a token is for one venue")
 	case venue == nil: // not 401: the credentials are right
-		x.tokenRefused(http.StatusForbidden, contract.ErrorAccessDenied,
+		x.tokenRefused(http.StatusForbidden, "access_denied",
 			contract.ParamTokenVenue+": the client has no access to this venue")
 	case slices.ContainsFunc(asked, func(s string) bool { return !slices.Contains(venue.Scopes, s) }):
-		x.tokenRefused(bad, contract.ErrorInvalidScope, "the venue does not grant all of these scopes")
+		x.tokenRefused(bad, "invalid_scope", "the venue does not grant all of these scopes")
 	case len(asked) == 0:
 		x.issue(venue.Scopes)
 	default:
@@ -101,7 +101,7 @@ func (x *exchange) issue(scopes []string) {
 
 	x.answer(http.StatusOK, map[string]any{
 		contract.FieldAccessToken: token,
-		contract.FieldTokenType:   contract.TokenTypeBearer,
+		"token_type":              contract.TokenTypeBearer,
 		contract.FieldExpiresIn:   int(contract.TokenLifetime / time.Second),
 		contract.FieldScope:       strings.Join(scopes, " "),
 	})
@@ -109,5 +109,5 @@ func (x *exchange) issue(scopes []string) {
 
 // tokenRefused answers with an error as in RFC 6749, section 5.2.
 func (x *exchange) tokenRefused(status int, code, description string) {
-	x.answer(status, map[string]any{contract.FieldError: code, contract.FieldErrorDescription: description})
+	x.answer(status, map[string]any{contract.FieldError: code, "error_description": description})
 }
