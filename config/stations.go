@@ -227,18 +227,7 @@ func (k *checker) plan() {
 
 	for _, one := range many.Unwrap() {
 		if p, ok := errors.AsType[*plan.Problem](one); ok {
-			k.judged(p.Path, errors.New(oneLine(p.Msg)))
+			k.judged(p.Path, errors.New(p.Msg))
 		}
 	}
-}
-
-// oneLine shortens an error of the expression compiler to the message and the expression. The
-// compiler also draws an arrow on a line of its own, which makes no sense in a list of problems.
-func oneLine(msg string) string {
-	what, snippet, ok := strings.Cut(msg, "\n")
-	if !ok {
-		return msg
-	}
-	expression, _, _ := strings.Cut(strings.TrimLeft(snippet, " |"), "\n")
-	return fmt.Sprintf("%s in %s", what, expression)
 }

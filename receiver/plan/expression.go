@@ -28,7 +28,7 @@ const (
 	// three modifiers each just fit: 1000 items × (1000 + 3000) elements, and 10,000 more for ten
 	// elements in other lists of the record. Ten thousand items would take minutes.
 	maxLoopSteps  = 4_010_000
-	snippetColumn = 100 // longest line of an expression that an error quotes; a longer one wraps
+	snippetColumn = 100 // longest line of an expression that an error quotes
 )
 
 // A route is a compiled [Route].
@@ -117,8 +117,8 @@ func compileExpression(when string) (*expression, error) {
 	return compiled, nil
 }
 
-// conciseError is an error of expr with the position of the mistake, without Go types, and quoting
-// the expression only where its lines are short. The people who write routes are no Go programmers.
+// conciseError is an error of expr on one line, with the position of the mistake, without Go types, and quoting
+// the expression only where it is short. The people who write routes are no Go programmers.
 func conciseError(err error) error {
 	mistake, ok := errors.AsType[*file.Error](err)
 	if !ok {
@@ -131,12 +131,13 @@ func conciseError(err error) error {
 	}
 	msg = fmt.Sprintf("%s (%d:%d)", msg, mistake.Line, mistake.Column+1)
 
-	for l := range strings.Lines(mistake.Snippet) {
-		if utf8.RuneCountInString(l) > snippetColumn {
-			return errors.New(msg)
-		}
+	// expr quotes the line and draws an arrow below it, which makes no sense in a list of problems.
+	_, quoted, _ := strings.Cut(mistake.Snippet, "| ")
+	quoted, _, _ = strings.Cut(quoted, "\n")
+	if quoted != "" && utf8.RuneCountInString(quoted) <= snippetColumn {
+		msg += " in " + quoted
 	}
-	return errors.New(msg + mistake.Snippet)
+	return errors.New(msg)
 }
 
 // nilSafe rewrites an expression so that a missing field is nil and nil is false: a.b.c is nil if a has

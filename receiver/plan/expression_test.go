@@ -30,7 +30,7 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 			t.Fatalf("%v is no *Problem", e)
 		}
 		paths = append(paths, p.Path)
-		if n := strings.Count(e.Error(), "\n"); n > 2 || len(e.Error()) > 400 || strings.Contains(e.Error(), "(0:") {
+		if strings.Contains(e.Error(), "\n") || len(e.Error()) > 400 || strings.Contains(e.Error(), "(0:") {
 			t.Errorf("not readable: %s", e)
 		}
 	}
@@ -42,7 +42,7 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	if got != want {
 		t.Errorf("problems at\n%s\nwant\n%s\n\n%v", got, want, err)
 	}
-	if !strings.Contains(err.Error(), "routes[1].when: unexpected token EOF (1:12)\n | item.name ==\n") {
+	if !strings.Contains(err.Error(), "routes[1].when: unexpected token EOF (1:12) in item.name ==\n") {
 		t.Errorf("the position is missing:\n%v", err)
 	}
 	want = `"=" is not an operator: write == to compare, and text in quotes (1:11)`

@@ -25,7 +25,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -81,6 +80,7 @@ type Plan struct {
 	names    fieldPaths
 	silenced silencedKeys
 	logs     []string
+	isTraced bool
 }
 
 // A Problem is one error in a [Config].
@@ -99,7 +99,7 @@ type Result struct {
 	// all the same. It quotes nothing that the service sent.
 	Failure      string
 	FailureCount int // each expression counts for each item on which it fails
-	// Trace explains the plan, one line for each route of each item; empty unless [Plan.SplitTraced] made it.
+	// Trace explains the plan, one line for each route of each item; empty unless the plan is [Plan.Traced].
 	Trace string
 }
 
@@ -140,18 +140,12 @@ func Compile(c Config) (*Plan, error) {
 	return p, nil
 }
 
-// Split plans a request: it reads the fields, puts nested items into lines and sends every item to
-// its stations. names may be nil.
-func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names) Result {
-	return p.split(req, v, device, received, names, nil)
-}
-
-// SplitTraced is [Plan.Split] that also records, in Result.Trace, the outcome of each route. It is for people who write
-// routes, and slow.
-func (p *Plan) SplitTraced(
-	req contract.PrintRequest, v Venue, device string, received time.Time, names Names,
-) Result {
-	return p.split(req, v, device, received, names, &tracer{})
+// Traced is the plan that also records, in Result.Trace, the outcome of each route. It is for people who write routes,
+// and slow.
+func (p *Plan) Traced() *Plan {
+	traced := *p
+	traced.isTraced = true
+	return &traced
 }
 
 // nameStations sets AlsoAt of every ticket that has lines: the other stations at which its order has lines.

@@ -216,7 +216,7 @@ func FuzzSplit(f *testing.F) {
 				checkDraft(t, d)
 			}
 
-			traced := p.SplitTraced(req, harbour, "T1", noon, nil)
+			traced := p.Traced().Split(req, harbour, "T1", noon, nil)
 			first := req.Records[0]
 			if traced.Trace == "" && len(first.Items) > 0 && first.Unreadable == "" || r.Trace != "" ||
 				lines(traced) != lines(r) {

@@ -55,10 +55,9 @@ func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
 	return s
 }
 
-// split plans all records in the order received; a station's tickets print in that order.
-func (p *Plan) split(
-	req contract.PrintRequest, v Venue, device string, received time.Time, names Names, trace *tracer,
-) Result {
+// Split plans a request: it reads the fields, puts nested items into lines and sends every item to its stations. The
+// records are planned in the order received; a station's tickets print in that order. names may be nil.
+func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received time.Time, names Names) Result {
 	// The venue's id is half of the key by which a retry is recognised, so it has one spelling.
 	v.ID, _ = contract.CanonicalID(strings.TrimSpace(v.ID))
 	// The box's own zone may be wrong or change.
@@ -71,7 +70,10 @@ func (p *Plan) split(
 	}
 
 	splitter := p.newSplitter(req)
-	splitter.venue, splitter.names, splitter.trace = v, names, trace
+	splitter.venue, splitter.names = v, names
+	if p.isTraced {
+		splitter.trace = &tracer{}
+	}
 	if v.Fallback != "" {
 		splitter.fallback = v.Fallback
 	}
@@ -87,7 +89,7 @@ func (p *Plan) split(
 
 	splitter.splitRecords(req)
 	p.nameStations(splitter.res.Request.Drafts)
-	if trace != nil {
+	if trace := splitter.trace; trace != nil {
 		trace.missing(p.routes, v, req)
 		splitter.res.Trace = trace.text.String()
 	}

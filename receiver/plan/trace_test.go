@@ -25,7 +25,7 @@ func TestATraceSaysWhatEachRouteDid(t *testing.T) {
 		{When: `item.quantity + "x" == "y"`, To: []string{"bar"}},
 		{When: `item.courseName == "Entrees" and record.checkNumber == 18`, To: []string{"grill"}},
 	}})
-	r := p.SplitTraced(parse(t, burger), harbour, "T1", noon, nil)
+	r := p.Traced().Split(parse(t, burger), harbour, "T1", noon, nil)
 	got := r.Trace
 	for _, want := range []string{
 		"records[0].items[2] \"Ale\" → fallback (NO ROUTE)\n",
@@ -82,7 +82,7 @@ func TestAPlanIsSafeForConcurrentUse(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				if got := lines(p.SplitTraced(req, harbour, "T1", noon, nil)); got != want {
+				if got := lines(p.Traced().Split(req, harbour, "T1", noon, nil)); got != want {
 					t.Errorf("got %s, want %s", got, want)
 				}
 			}

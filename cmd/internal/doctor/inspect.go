@@ -50,7 +50,7 @@ func Inspect(
 	if err != nil {
 		return fields, fmt.Errorf("the daemon would answer 400: %w", err)
 	}
-	made := routes.SplitTraced(req, sender.Plan(), device, time.Now(), nil)
+	made := routes.Traced().Split(req, sender.Plan(), device, time.Now(), nil)
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), sender.Name)
 	for _, a := range req.Anomalies {
