@@ -136,7 +136,7 @@ func (c *cli) stationTable(all []finding.Station, now time.Time) error {
 		}
 
 		// Below a second the answer would be old before it is read.
-		if len(found) > 0 && p.Hold == nil && p.NextTry != nil && p.NextTry.Sub(now) >= time.Second {
+		if len(found) > 0 && p.Hold == nil && p.NextTry.Sub(now) >= time.Second {
 			below.add("%s: next attempt in %s", p.Name, finding.Age(p.NextTry.Sub(now)))
 		}
 	}

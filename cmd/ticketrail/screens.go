@@ -57,11 +57,11 @@ func (c *cli) screenTables(all admin.Screens, now time.Time) error {
 }
 
 // ageOf is how long ago a time was; "-" if there is none.
-func ageOf(t *time.Time, now time.Time) string {
-	if t == nil {
+func ageOf(t, now time.Time) string {
+	if t.IsZero() {
 		return "-"
 	}
-	return finding.Age(now.Sub(*t))
+	return finding.Age(now.Sub(t))
 }
 
 // ticketsOf is the number of tickets on a screen, with the number that a cook may have missed: "7, 3 not seen".

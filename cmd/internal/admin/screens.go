@@ -11,19 +11,19 @@ import (
 
 // A Screen is a kitchen screen: a page that browsers show.
 type Screen struct {
-	Name    string     `json:"name"`
-	Title   string     `json:"title"`
-	Mode    string     `json:"mode"`              // prep or pass
-	Address string     `json:"address,omitempty"` // for a browser
-	Live    int        `json:"live"`              // open pages that answer
-	Since   *time.Time `json:"since,omitempty"`   // since when no page is open; null while one is
-	Open    int        `json:"open"`              // tickets on its board
+	Name    string    `json:"name"`
+	Title   string    `json:"title"`
+	Mode    string    `json:"mode"`              // prep or pass
+	Address string    `json:"address,omitempty"` // for a browser
+	Live    int       `json:"live"`              // open pages that answer
+	Since   time.Time `json:"since,omitzero"`    // since when no page is open; absent while one is
+	Open    int       `json:"open"`              // tickets on its board
 	// Unseen of the open ones are on a page of the board to which no cook has turned for a while.
 	Unseen int `json:"unseen,omitempty"`
-	// Oldest is when the oldest ticket on the board was received; null if there is none.
-	Oldest *time.Time `json:"oldest,omitempty"`
-	Paired int        `json:"paired"`           // paired browsers
-	Backup string     `json:"backup,omitempty"` // station that prints its tickets while no page is open
+	// Oldest is when the oldest ticket on the board was received; absent if there is none.
+	Oldest time.Time `json:"oldest,omitzero"`
+	Paired int       `json:"paired"`           // paired browsers
+	Backup string    `json:"backup,omitempty"` // station that prints its tickets while no page is open
 }
 
 // A Pairing allows a browser on another machine to show a screen. The browser keeps a secret

@@ -35,22 +35,22 @@ const (
 // known state at one moment, with its queue. Scripts read its JSON, so the keys stay as they are: stand_in is the
 // backup.
 type Station struct {
-	Name       string     `json:"name"`
-	Kind       string     `json:"kind,omitempty"`    // one of the kinds; absent for a printer
-	Address    string     `json:"address,omitempty"` // as configured
-	State      Condition  `json:"state"`
-	Since      *time.Time `json:"since,omitempty"` // since when it is in this state
-	Configured bool       `json:"configured"`
-	Pending    int        `json:"pending"`
-	Printing   int        `json:"printing"`
-	Held       int        `json:"held"` // tickets that wait for the operator to decide
+	Name       string    `json:"name"`
+	Kind       string    `json:"kind,omitempty"`    // one of the kinds; absent for a printer
+	Address    string    `json:"address,omitempty"` // as configured
+	State      Condition `json:"state"`
+	Since      time.Time `json:"since,omitzero"` // since when it is in this state
+	Configured bool      `json:"configured"`
+	Pending    int       `json:"pending"`
+	Printing   int       `json:"printing"`
+	Held       int       `json:"held"` // tickets that wait for the operator to decide
 	// OldestSeconds is the running time since the oldest open ticket was accepted.
 	OldestSeconds float64            `json:"oldest_seconds"`
 	Hold          *queue.StationHold `json:"hold,omitempty"`
 	Waiting       string             `json:"waiting,omitempty"` // the event that it is waiting for
 	Error         string             `json:"error,omitempty"`   // of the last attempt, if it failed
 	Attempt       int                `json:"attempt,omitempty"` // number of the current ticket's attempt
-	NextTry       *time.Time         `json:"next_try,omitempty"`
+	NextTry       time.Time          `json:"next_try,omitzero"`
 	Device        *Device            `json:"device,omitempty"`        // nil if it cannot be asked for its own state
 	StandIn       string             `json:"stand_in,omitempty"`      // the backup that prints its tickets now
 	StandsInFor   []string           `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
@@ -116,11 +116,11 @@ func (p *Station) settle(st queue.StationState) {
 	p.Pending, p.Printing, p.Held, p.OldestSeconds = st.Pending, st.Printing, st.Held, st.Oldest.Seconds()
 	switch {
 	case !p.Configured:
-		p.State, p.Since = Orphaned, nil
+		p.State, p.Since = Orphaned, time.Time{}
 	case p.Hold != nil:
-		p.State, p.Since = OnHold, new(p.Hold.Since)
+		p.State, p.Since = OnHold, p.Hold.Since
 	case p.Device != nil && !p.Device.Fine: // also without a ticket: the device was polled
-		p.State, p.Since = Down, new(p.Device.Since)
+		p.State, p.Since = Down, p.Device.Since
 
 	// The daemon has just started, or no ticket has come.
 	case !p.Known:
@@ -129,10 +129,6 @@ func (p *Station) settle(st queue.StationState) {
 		p.State = Down
 	default:
 		p.State = Up
-	}
-
-	if p.Since != nil && p.Since.IsZero() {
-		p.Since = nil
 	}
 
 	for _, f := range p.Findings() {
@@ -211,8 +207,8 @@ func (p Station) trouble() (state string, since time.Time) {
 		return "", since
 	}
 
-	if p.Since != nil && p.Hold == nil { // else it is the time of the hold
-		since = *p.Since
+	if p.Hold == nil { // else it is the time of the hold
+		since = p.Since
 	}
 	return "down", since
 }

@@ -131,7 +131,7 @@ func (p *plain) Resume() bool {
 func (p *plain) AddState(l *finding.Station) {
 	l.Kind, l.Address = p.kind, p.address
 	if now := p.Pause(); now.Refusal != nil {
-		l.NextTry = new(now.Until)
+		l.NextTry = now.Until
 		l.Device = &finding.Device{
 			State: refusing, Since: now.Since, Conditions: []string{}, Error: now.Refusal.Error(),
 		}

@@ -135,24 +135,17 @@ func (d *screens) screenState(s *screen) admin.Screen {
 	st := s.Status()
 	state := admin.Screen{
 		Name: s.conf.Name, Title: s.Options().Title, Mode: s.conf.Mode, Address: d.address(s.conf.Name),
-		Live: st.Live, Open: st.Open, Backup: s.backup,
+		Live: st.Live, Since: st.DarkSince, Open: st.Open, Oldest: st.Oldest, Backup: s.backup,
 	}
 
 	if s.pass != nil { // a pass shows orders of other boards; its own board is not shown
 		view := s.pass.Snapshot()
-		state.Open, st.Oldest = len(view.Orders), time.Time{}
+		state.Open, state.Oldest = len(view.Orders), time.Time{}
 		if len(view.Orders) > 0 {
-			st.Oldest = time.UnixMilli(view.Orders[0].Received)
+			state.Oldest = time.UnixMilli(view.Orders[0].Received)
 		}
 	} else {
 		state.Unseen = st.Unseen
-	}
-
-	if !st.DarkSince.IsZero() {
-		state.Since = new(st.DarkSince)
-	}
-	if !st.Oldest.IsZero() {
-		state.Oldest = new(st.Oldest)
 	}
 
 	return state
@@ -253,13 +246,13 @@ func (s *screen) AddState(l *finding.Station) {
 	l.Device = &finding.Device{State: "open", Fine: state.Live > 0, Conditions: []string{},
 		Ability: string(ticket.Shown)}
 	if state.Live == 0 {
-		l.Device.State, l.Device.Since, l.Device.Advice = nobodyLooking, s.Status().DarkSince, openAdvice(state.Address)
+		l.Device.State, l.Device.Since, l.Device.Advice = nobodyLooking, state.Since, openAdvice(state.Address)
 	}
 
 	if state.Live > 0 && l.Waiting != "" {
 		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
 		// its next ticket.
-		l.Known, l.Since, l.Waiting, l.Error, l.StandIn = false, nil, "", "", ""
+		l.Known, l.Since, l.Waiting, l.Error, l.StandIn = false, time.Time{}, "", "", ""
 	}
 }
 

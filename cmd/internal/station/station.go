@@ -266,14 +266,7 @@ func (s *Set) List() (out []finding.Station) {
 	for _, d := range s.o.Dispatcher.Status() {
 		listed := finding.Station{
 			Name: d.Name, Known: d.Known, Up: d.Up, Error: d.Err, Waiting: d.Waiting, Attempt: d.Attempt,
-			StandIn: d.ActiveBackup.Name,
-		}
-
-		if !d.Since.IsZero() {
-			listed.Since = new(d.Since)
-		}
-		if !d.NextTry.IsZero() {
-			listed.NextTry = new(d.NextTry)
+			StandIn: d.ActiveBackup.Name, Since: d.Since, NextTry: d.NextTry,
 		}
 		if st := active.stations[d.Name]; st != nil {
 			st.AddState(&listed)
