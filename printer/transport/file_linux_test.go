@@ -79,16 +79,19 @@ func TestNoRegularFileIsCreatedUnderDev(t *testing.T) {
 	}
 }
 
-func TestADirectoryIsAnError(t *testing.T) {
-	if _, err := open(t, "file://"+t.TempDir()).Dial(t.Context()); !errors.Is(err, syscall.EISDIR) {
-		t.Errorf("dial: %v, want is a directory", err)
-	}
-}
-
-func TestTheErrorOfAMissingDeviceSaysWhatToCheck(t *testing.T) {
-	_, err := open(t, "file:///dev/usb/no-such-lp").Dial(t.Context())
-	if err == nil || !strings.Contains(transport.Hint(err), "is the printer plugged in and on?") {
-		t.Errorf("dial: %v", err)
+func TestTheErrorOfWhatCannotBeOpenedSaysWhatToCheck(t *testing.T) {
+	for path, c := range map[string]struct {
+		is   error
+		hint string
+	}{
+		t.TempDir():           {syscall.EISDIR, ""},
+		"/dev/usb/no-such-lp": {syscall.ENOENT, "is the printer plugged in and on?"},
+		"/tmp/no-such-dir/lp": {syscall.ENOENT, "does the directory exist?"},
+	} {
+		_, err := open(t, "file://"+path).Dial(t.Context())
+		if !errors.Is(err, c.is) || !strings.Contains(transport.Hint(err), c.hint) {
+			t.Errorf("dial %s: %v, %q", path, err, transport.Hint(err))
+		}
 	}
 }
 

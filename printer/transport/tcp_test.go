@@ -97,32 +97,21 @@ func TestFinishOverTCP(t *testing.T) {
 }
 
 func TestCloseResetsAnUnfinishedTicketOnly(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		text string
-		want error
-	}{
-		{"abandoned", "half a ticket", syscall.ECONNRESET},
-		{"untouched", "", nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			taken, seen := make(chan struct{}), make(chan error, 1)
-			c := dialed(t, listen(t, func(c *net.TCPConn) {
-				_, err := io.ReadFull(c, make([]byte, len(tt.text)))
-				close(taken)
-				if err == nil {
-					_, err = io.Copy(io.Discard, c)
-				}
-				seen <- err
-				_ = c.Close()
-			}))
-			_, _ = io.WriteString(c, tt.text)
-			<-taken
+	for text, want := range map[string]error{"half a ticket": syscall.ECONNRESET, "": nil} {
+		taken, seen := make(chan struct{}), make(chan error, 1)
+		c := dialed(t, listen(t, func(c *net.TCPConn) {
+			_, _ = io.ReadFull(c, make([]byte, len(text)))
+			close(taken)
+			_, err := io.Copy(io.Discard, c)
+			seen <- err
 			_ = c.Close()
-			if err := <-seen; !errors.Is(err, tt.want) {
-				t.Errorf("the printer saw %v, want %v", err, tt.want)
-			}
-		})
+		}))
+		write(t, c, text)
+		<-taken
+		_ = c.Close()
+		if err := <-seen; !errors.Is(err, want) {
+			t.Errorf("after %q the printer saw %v, want %v", text, err, want)
+		}
 	}
 }
 

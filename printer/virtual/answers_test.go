@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,45 +64,6 @@ func bubble(t *testing.T, name string, o virtual.Options, f func(t *testing.T, p
 	})
 }
 
-const statuses = "\x10\x04\x01\x10\x04\x02\x10\x04\x03\x10\x04\x04"
-
-func TestStatusBytesAreThoseOfTheManuals(t *testing.T) {
-	for _, tt := range []struct {
-		c        virtual.Condition
-		realTime string // DLE EOT 1 to 4
-		asb      string
-	}{
-		{0, "\x12\x12\x12\x12", "\x10\x00\x00\x0f"},
-		{virtual.PaperLow, "\x12\x12\x12\x1e", "\x10\x00\x03\x0f"},
-		{virtual.PaperOut, "\x1a\x32\x12\x72", "\x18\x00\x0c\x0f"},
-		{virtual.CoverOpen, "\x1a\x16\x12\x12", "\x38\x00\x00\x0f"},
-		{virtual.CutterJam, "\x1a\x52\x1a\x12", "\x18\x08\x00\x0f"},
-		{virtual.Unrecoverable, "\x1a\x52\x32\x12", "\x18\x20\x00\x0f"},
-		{virtual.Overheated, "\x1a\x52\x52\x12", "\x18\x40\x00\x0f"},
-		{virtual.Offline, "\x1a\x12\x12\x12", "\x18\x00\x00\x0f"},
-		{virtual.PaperLow | virtual.CoverOpen, "\x1a\x16\x12\x1e", "\x38\x00\x03\x0f"},
-	} {
-		bubble(t, tt.c.String(), virtual.Options{Can: virtual.Everything}, func(t *testing.T, p *virtual.Printer) {
-			c := connect(t, p)
-			c.ask("\x1da\xff", "\x10\x00\x00\x0f")
-			want := ""
-			if tt.c != 0 {
-				want = tt.asb
-			}
-			p.Set(tt.c, true)
-			if got := c.receive(); got != want {
-				t.Errorf("it pushed % X, want % X", got, want)
-			}
-			c.ask(statuses, tt.realTime)
-			p.Set(tt.c, false)
-			if got := c.receive(); (got != "") != (tt.c != 0) {
-				t.Errorf("it pushed % X when it was ready again", got)
-			}
-			c.ask(statuses, "\x12\x12\x12\x12")
-		})
-	}
-}
-
 // A talk is a conversation with a printer that answers everything unless Can says otherwise.
 type talk struct {
 	o    virtual.Options
@@ -149,10 +109,27 @@ func TestAConversationGoesLikeThis(t *testing.T) {
 			{nil, "\x10\x04\x03", "\x1a"}, {set(virtual.CutterJam, false), "", "\x37\x22abce\x00"},
 		}},
 	}
-	for _, stop := range []virtual.Condition{virtual.PaperOut, virtual.CoverOpen, virtual.CutterJam,
-		virtual.Unrecoverable, virtual.Overheated, virtual.Offline} {
-		talks["stopped by "+stop.String()] = talk{virtual.Options{Can: virtual.Everything, Condition: stop}, []turn{
-			{nil, "\x1b@one\n" + paper + fence, ""}, {nil, now, "\x1a"}, {set(stop, false), "", "\x00" + echo},
+	const ready, statuses = "\x10\x00\x00\x0f", "\x10\x04\x01\x10\x04\x02\x10\x04\x03\x10\x04\x04"
+	for _, c := range []struct {
+		is            virtual.Condition
+		realTime, asb string // the answers to DLE EOT 1 to 4, and what is pushed
+	}{
+		{virtual.PaperLow, "\x12\x12\x12\x1e", "\x10\x00\x03\x0f"},
+		{virtual.PaperOut, "\x1a\x32\x12\x72", "\x18\x00\x0c\x0f"},
+		{virtual.CoverOpen, "\x1a\x16\x12\x12", "\x38\x00\x00\x0f"},
+		{virtual.CutterJam, "\x1a\x52\x1a\x12", "\x18\x08\x00\x0f"},
+		{virtual.Unrecoverable, "\x1a\x52\x32\x12", "\x18\x20\x00\x0f"},
+		{virtual.Overheated, "\x1a\x52\x52\x12", "\x18\x40\x00\x0f"},
+		{virtual.Offline, "\x1a\x12\x12\x12", "\x18\x00\x00\x0f"},
+		{virtual.PaperLow | virtual.CoverOpen, "\x1a\x16\x12\x1e", "\x38\x00\x03\x0f"},
+	} {
+		fenced, later := "", "\x37\x22abcd\x00"
+		if c.is == virtual.PaperLow { // it prints on
+			fenced, later = later, fenced
+		}
+		talks[c.is.String()] = talk{virtual.Options{Can: virtual.Everything}, []turn{
+			{nil, "\x1da\xff" + statuses, "\x12\x12\x12\x12" + ready}, {set(c.is, true), "", c.asb},
+			{nil, statuses, c.realTime}, {nil, "one\n" + fence, fenced}, {set(c.is, false), "", ready + later},
 		}}
 	}
 
@@ -169,16 +146,6 @@ func TestAConversationGoesLikeThis(t *testing.T) {
 				t.Error(p.Problems())
 			}
 		})
-	}
-}
-
-func TestConditionNamesParse(t *testing.T) {
-	all, err := virtual.ParseCondition(strings.Join(virtual.ConditionNames(), ", "))
-	if err != nil || all.String() != strings.Join(virtual.ConditionNames(), ",") {
-		t.Errorf("%s, %v", all, err)
-	}
-	if _, err := virtual.ParseCondition("on_fire"); err == nil || !strings.Contains(err.Error(), "cover_open") {
-		t.Errorf("a condition that is none: %v", err)
 	}
 }
 

@@ -1,6 +1,6 @@
 package virtual
 
-// A command is what the printer knows about the commands that begin with the same two bytes.
+// A command describes the commands that begin with the same two bytes.
 type command struct {
 	head   int                        // how many bytes tell the length
 	length func(b []byte) int         // in bytes; nil: head
@@ -11,7 +11,7 @@ type command struct {
 func skip(*decoder, []byte) {}
 
 // commands are those that the daemon sends, and those that another program may leave unfinished. After any other,
-// what follows is decoded as text.
+// the following bytes are decoded as text.
 var commands = map[string]command{
 	// Selects the printer, or a display that takes everything up to the next one.
 	"\x1b=": {head: 3, do: func(d *decoder, b []byte) { d.deselected = b[2]&1 == 0 }},

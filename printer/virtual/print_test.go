@@ -23,17 +23,11 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // checkers is an image of w by h dots, chequered by eights.
 func checkers(w, h int) string {
-	var b strings.Builder
+	bits, row := "", strings.Repeat("\xff\x00", w/16+2)
 	for y := range h {
-		for x := range (w + 7) / 8 {
-			if (x+y/8)%2 == 0 {
-				b.WriteByte(0xFF)
-			} else {
-				b.WriteByte(0)
-			}
-		}
+		bits += row[y/8%2:][:(w+7)/8]
 	}
-	return b.String()
+	return bits
 }
 
 // bitImage is GS v 0.
@@ -86,37 +80,40 @@ func TestImagesAndQRCodesArePrinted(t *testing.T) {
 	}
 }
 
-func TestErrorsInImagesQRCodesAndBuzzesAreRecorded(t *testing.T) {
-	for _, tt := range []struct{ name, bytes, want string }{
-		{"AnImageThatIsTooWide", bitImage(72, 1, checkers(72, 1)), "72 dots is wider than the 64"},
-		{"AnImageWithoutRows", "\x1dv0\x00\x01\x00\x00\x00", "not a valid image"},
-		{"AnImageOfDoubleSize", "\x1dv0\x01\x01\x00\x01\x00a", "double size"},
-		{"AnImageWithACommandInIt", bitImage(16, 1, "\x10\x04"), "contains 10 04"},
-		{"AnImageThroughALine", "half" + bitImage(8, 1, "a"), "middle of a line"},
-		{"GraphicsOfAnotherLength", "\x1d(L\x0b\x000p0\x01\x011\x10\x00\x01\x00a", "does not store an image"},
-		{"GraphicsPrintedBeforeTheyAreStored", "\x1d(L\x02\x0002", "must not be sent"},
-		{"ACodeOfNothing", "\x1d(k\x03\x001Q0", "empty QR code"},
-		{"ACodeThatIsNoText", code("a\x1bb", 3), "which is not text"},
-		{"ACodeThatIsTooWide", code("abc", 8), "wider than the 64"},
-		{"ABuzzerThatRingsForEver", "\x1bB\xff\x01", "must not be sent"},
-		{"TwoBytesOnAnotherROM", "\x1c&a", "no two-byte characters"},
+func TestMistakesOfTheSenderAreRecorded(t *testing.T) {
+	for _, tt := range []struct{ name, bytes, want, text string }{
+		{"AControlByteInText", "a\x07b\n", "control byte 07", "ab\n"},
+		{"ANULInText", "a\x00b\n", "control byte 00", "ab\n"},
+		{"ATab", "a\tb\n", "control byte 09", "ab\n"},
+		{"ADrawerKick", "\x1bp\x00\x19\xfaok\n", "1B 70 00 19 FA must not be sent", "ok\n"},
+		{"AnUnknownCommand", "\x1bzok\n", "unknown command 1B 7A", "ok\n"},
+		{"ACommandWithALengthOfItsOwn", "\x1d(k\x03\x001A2ok\n", "must not be sent", "ok\n"},
+		{"ALetterThePageHasNot", "\x1bt\x10\x81\n", "is no character", "�\n"},
+		{"AnUnknownCodePage", "\x1bt\xfeok\n", "code page 254", "ok\n"},
+		{"ACutThroughALine", "half\x1dV\x00", "cut in the middle of a line", "half\n"},
+		{"ALineThatIsTooWide", "12345678901\n", "line 1 is wider than 10 columns", "1234567890\n1\n"},
+		{"AnEndInsideACommand", "ok\n\x1b", "ends inside a command", "ok\n"},
+		{"AnImageThatIsTooWide", bitImage(72, 1, checkers(72, 1)), "72 dots is wider than the 64", ""},
+		{"AnImageWithoutRows", "\x1dv0\x00\x01\x00\x00\x00", "not a valid image", ""},
+		{"AnImageOfDoubleSize", "\x1dv0\x01\x01\x00\x01\x00a", "double size", ""},
+		{"AnImageWithACommandInIt", bitImage(16, 1, "\x10\x04"), "contains 10 04", ""},
+		{"AnImageThroughALine", "half" + bitImage(8, 1, "a"), "middle of a line", ""},
+		{"GraphicsOfAnotherLength", "\x1d(L\x0b\x000p0\x01\x011\x10\x00\x01\x00a", "does not store an image", ""},
+		{"GraphicsPrintedBeforeTheyAreStored", "\x1d(L\x02\x0002", "must not be sent", ""},
+		{"ACodeOfNothing", "\x1d(k\x03\x001Q0", "empty QR code", ""},
+		{"ACodeThatIsNoText", code("a\x1bb", 3), "which is not text", ""},
+		{"ACodeThatIsTooWide", code("abc", 8), "wider than the 64", ""},
+		{"ABuzzerThatRingsForEver", "\x1bB\xff\x01", "must not be sent", ""},
+		{"TwoBytesOnAnotherROM", "\x1c&a\n", "no two-byte characters", ""},
 	} {
-		bubble(t, tt.name, virtual.Options{Dots: 64}, func(t *testing.T, p *virtual.Printer) {
-			send(t, p, tt.bytes+"\n")
-			wantProblem(t, p, tt.want)
+		bubble(t, tt.name, virtual.Options{Columns: 10, Dots: 64}, func(t *testing.T, p *virtual.Printer) {
+			if got := send(t, p, tt.bytes); tt.text != "" && (len(got) != 1 || got[0].Text != tt.text) {
+				t.Fatalf("got %+v, want text %q", got, tt.text)
+			}
+			if got := p.Problems(); len(got) != 1 || !strings.Contains(got[0], tt.want) {
+				t.Errorf("problems %q, want one with %q", got, tt.want)
+			}
 		})
-	}
-}
-
-func TestBuzzesAreRecorded(t *testing.T) {
-	const bytes = "\x1b@\x1b(A\x03\x00a\x01\x02\x1bB\x03\x02\x1bp\x00\x32\x64text\n\x1dV\x00"
-	got := printAlone(t, virtual.Options{Drawer: true}, bytes)
-	var times []int
-	for _, b := range got.Buzzes {
-		times = append(times, b.Times)
-	}
-	if !slices.Equal(times, []int{2, 3, 1}) {
-		t.Errorf("it rang %v", times)
 	}
 }
 
@@ -140,22 +137,6 @@ func TestAnIncompleteImageSwallowsTheNextTicketUnlessPaddingIsSent(t *testing.T)
 			if all := strings.Join(p.Problems(), "\n"); (all != "") != (tt.problem != "") ||
 				!strings.Contains(all, tt.problem) {
 				t.Errorf("problems %q", all)
-			}
-		})
-	}
-}
-
-func TestRemembersKeepsSettingsBetweenClients(t *testing.T) {
-	for remembers, want := range map[bool]string{false: "AB\n", true: "B\n"} {
-		bubble(t, fmt.Sprint(remembers), virtual.Options{Remembers: remembers}, func(t *testing.T, p *virtual.Printer) {
-			c := connect(t, p)
-			c.send("\x1dB\x01one\n\x1d!")
-			_ = c.c.Close()
-			synctest.Wait()
-			got := send(t, p, "AB\n")
-			last := got[len(got)-1]
-			if last.Text != want || last.Lines[0].Spans[0].Invert != remembers {
-				t.Errorf("got %+v", last)
 			}
 		})
 	}

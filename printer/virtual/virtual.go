@@ -23,7 +23,7 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// The files by what they simulate: serve.go, client.go and pipe.go are the network board; engine.go
+// The files by their part of the printer: serve.go, client.go and pipe.go are the network board; engine.go
 // is the receive buffer and the print engine; decoder.go, commands.go, image.go, letters.go,
 // and ticket_end.go are the interpreter of commands; answers.go and condition.go are the
 // status; faults.go and power.go are the failures that a test causes; paint.go shows the paper.
@@ -206,7 +206,7 @@ func (p *Printer) notify() {
 	p.changed = make(chan struct{})
 }
 
-// locked is what of returns while p.mu is held.
+// locked calls of while p.mu is held.
 func locked[T any](p *Printer, of func() T) T {
 	p.mu.Lock()
 	defer p.mu.Unlock()
