@@ -123,7 +123,8 @@ func TestAPrinterThatMovesIsAnnouncedOnce(t *testing.T) {
 	}
 
 	first, second, _ := strings.Cut(log.String(), "\n")
-	if !strings.Contains(first, "level=WARN msg=\"printer was found at tcp://"+away+":9100, not at tcp://"+home+":9100\"") ||
+	moved := "level=WARN msg=\"printer was found at tcp://" + away + ":9100, not at tcp://" + home + ":9100\""
+	if !strings.Contains(first, moved) ||
 		!strings.Contains(second, "printer is at its configured address again") || strings.Count(second, "\n") != 1 {
 		t.Errorf("the log has\n%s", log.String())
 	}

@@ -110,7 +110,8 @@ func TestAPluggedInPrinterIsListedWithAnAddressThatFindsIt(t *testing.T) {
 	if all[1].Address != "usb://04b8:0e28" {
 		t.Errorf("a serial number that cannot be shown is in %q", all[1].Address)
 	}
-	if _, err := usb(t, "usb://1234:5678", sys, dev).Dial(t.Context()); err == nil || strings.Contains(err.Error(), "\x1b") {
+	_, err := usb(t, "usb://1234:5678", sys, dev).Dial(t.Context())
+	if err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("a control character of the device is in %q", err)
 	}
 }
