@@ -63,13 +63,9 @@ type beginCounter struct {
 func (b *beginCounter) begin(context.Context) error { b.n.Add(1); return b.err }
 func (b *beginCounter) times() int                  { return int(b.n.Load()) }
 
-func open(t *testing.T, s kv.Store, change ...func(*board.BoardOptions)) *board.Board {
+func open(t *testing.T, s kv.Store) *board.Board {
 	t.Helper()
-	o := board.BoardOptions{Station: "hot-line", KV: s}
-	for _, f := range change {
-		f(&o)
-	}
-	b, err := board.OpenBoard(o)
+	b, err := board.OpenBoard(board.BoardOptions{Station: "hot-line", KV: s})
 	if err != nil {
 		t.Fatal(err)
 	}

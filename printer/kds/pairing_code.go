@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
@@ -90,7 +91,8 @@ func (p *Pairings) byCode(code string) (hash [32]byte, a *pendingPairing, err er
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	if p.wrongCodes = lastMinute(p.wrongCodes, now); len(p.wrongCodes) >= maxWrongPerMinute {
+	p.wrongCodes = slices.DeleteFunc(p.wrongCodes, func(at time.Time) bool { return now.Sub(at) >= time.Minute })
+	if len(p.wrongCodes) >= maxWrongPerMinute {
 		return hash, nil, ErrTooManyCodes
 	}
 
@@ -102,14 +104,6 @@ func (p *Pairings) byCode(code string) (hash [32]byte, a *pendingPairing, err er
 
 	p.wrongCodes = append(p.wrongCodes, now)
 	return hash, nil, ErrUnknownCode
-}
-
-// lastMinute returns the tail of times, which are in order, that is not older than a minute.
-func lastMinute(times []time.Time, now time.Time) []time.Time {
-	for len(times) > 0 && now.Sub(times[0]) >= time.Minute {
-		times = times[1:]
-	}
-	return times
 }
 
 // addressGroup is the name under which limits count an address: an IPv4 address, or the /64 network of an IPv6

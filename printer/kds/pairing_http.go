@@ -120,17 +120,9 @@ func setSecretCookie(w http.ResponseWriter, r *http.Request, secret string) {
 // showCode shows the code with which the operator can pair this browser. The browser's name is for
 // the operator's list; it is a text of a stranger, so it is cleaned and cut.
 func (s *Server) showCode(w http.ResponseWriter, r *http.Request) {
-	address := r.RemoteAddr
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		address = host
-	}
-
-	browser := layout.OneLine(r.UserAgent())
-	if cut := []rune(browser); len(cut) > 120 {
-		browser = string(cut[:120])
-	}
-
-	secret, code, ok := s.pairings.requestCode(secretCookie(r), address, browser)
+	address, _, _ := net.SplitHostPort(r.RemoteAddr) // the server has set it
+	browser := []rune(layout.OneLine(r.UserAgent()))
+	secret, code, ok := s.pairings.requestCode(secretCookie(r), address, string(browser[:min(len(browser), 120)]))
 	if !ok {
 		w.Header().Set("Retry-After", "60")
 		retryInAMinute(w)

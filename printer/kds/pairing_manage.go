@@ -80,10 +80,8 @@ func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 
 // zone is the kitchen's time zone, which all screens share.
 func (s *Server) zone() *time.Location {
-	for _, v := range s.screenViews() {
-		if z := v.config.Load().Zone(); z != nil {
-			return z
-		}
+	if views := s.screenViews(); len(views) > 0 {
+		return views[0].config.Load().Zone()
 	}
 	return time.Local
 }

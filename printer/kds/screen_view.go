@@ -72,11 +72,7 @@ func (v *screenView) Path() string { return "/screen/" + url.PathEscape(v.Name) 
 
 // zoneOffset is how many minutes the kitchen's clock is ahead of UTC at time t.
 func (v *screenView) zoneOffset(t time.Time) int {
-	zone := v.config.Load().Zone()
-	if zone == nil {
-		zone = time.Local
-	}
-	_, sec := t.In(zone).Zone()
+	_, sec := t.In(v.config.Load().Zone()).Zone()
 	return sec / 60
 }
 

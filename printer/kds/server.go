@@ -29,8 +29,8 @@ type Display struct {
 	Fixed bool
 	// PickupNames has the pickup board of a pass show the guests' names beside their numbers.
 	PickupNames bool
-	// Zone is required. It returns the kitchen's time zone, for the clock on the page; nil is the zone of the box. It
-	// is asked each time: the service may tell it later than a screen is opened.
+	// Zone is required. It returns the kitchen's time zone, for the clock on the page. It is asked
+	// each time: the service may tell it later than a screen is opened.
 	Zone func() *time.Location
 	// Print prints a card on paper because a cook asked for it. Nil: the page has no such button.
 	// An error that wraps [ErrInProgress] is shown to the cook as it is; of any other error the

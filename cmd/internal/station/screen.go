@@ -1,6 +1,7 @@
 package station
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,7 +203,7 @@ func (d *screens) swap(next *Built) {
 func (d *screens) show(next *Built) {
 	var displays []kds.Display
 	var all []*kds.Screen
-	zone := func() *time.Location { return d.s.o.Zone(next.conf) }
+	zone := func() *time.Location { return cmp.Or(d.s.o.Zone(next.conf), time.Local) }
 	for _, c := range next.conf.Screens {
 		screen := d.screen(next, c.Name)
 		if screen == nil {

@@ -194,24 +194,17 @@ func (b *builder) items(m *member) []Item {
 	for n := range m.t.Lines {
 		line := &m.t.Lines[n]
 		it := Item{
-			id: line.ID, I: n, Depth: max(line.Depth, 0), Quantity: layout.OneLine(line.Quantity),
-			Name:  layout.OneLine(line.Name),
+			id: line.ID, I: n, Depth: max(line.Depth, 0), Quantity: cmp.Or(layout.OneLine(line.Quantity), "1"),
+			// Without a name its quantity would read as part of the line above.
+			Name:  cmp.Or(layout.OneLine(line.Name), noName),
 			Notes: append(question(line.MayCancel), b.texts(line.Notes)...),
 			Seat:  layout.OneLine(line.Seat), Course: layout.OneLine(line.Course),
 			Void: line.Void, Refire: line.Refire, NoRoute: line.NoRoute, Raw: line.Raw, Fire: b.fire(m.t, line),
 		}
 
-		if it.Quantity == "" {
-			it.Quantity = "1"
-		}
-		if it.Name == "" { // or its quantity would read as part of the line above
-			it.Name = noName
-		}
 		if it.Depth == 0 {
 			done = slices.Contains(m.rec.Done, n)
-			if it.Course == "" {
-				it.Course = layout.OneLine(m.t.Course)
-			}
+			it.Course = cmp.Or(it.Course, layout.OneLine(m.t.Course))
 		}
 
 		it.Done = done

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -74,9 +75,7 @@ func (b *Board) resumed(c Command) ([]uint64, Outcome) {
 func (b *Board) result(c Command, jobs []uint64, out Outcome) Result {
 	r := Result{ID: c.ID, Outcome: out, Order: b.Order(c.Order), At: b.At()}
 	if len(jobs) > 0 {
-		if order := b.OrderOf(jobs[0]); order != nil {
-			r.Order = order
-		}
+		r.Order = cmp.Or(b.OrderOf(jobs[0]), r.Order)
 	}
 	return r
 }
@@ -257,13 +256,9 @@ func (b *Board) apply(r *record, by *lastChange) bool {
 	case ItemDone, ItemUndone:
 		r.setDone(by.Item, by.Do == ItemDone)
 	case AckVoid:
-		if r.AckedAt == 0 {
-			r.AckedAt = by.At
-		}
+		r.AckedAt = cmp.Or(r.AckedAt, by.At)
 	case AckAlarm:
-		if r.AlarmAckedAt == 0 {
-			r.AlarmAckedAt = by.At
-		}
+		r.AlarmAckedAt = cmp.Or(r.AlarmAckedAt, by.At)
 	case Undo:
 		if last != nil {
 			r.reverse(last)

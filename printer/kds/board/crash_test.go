@@ -169,6 +169,8 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 	cmd(Bump, 3, 0)
 	cmd(Recall, 3, 0)
 	step(func() error { return b.ComesOut(ctx, order(4, "Tea"), "grill") })
+	given = slices.DeleteFunc(given, func(job uint64) bool { return job == 5 }) // it is replaced
+	step(func() error { return b.Add(ctx, changed18(5, 8, "1 Pie")) })
 	return b
 }
 

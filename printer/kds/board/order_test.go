@@ -141,23 +141,6 @@ func TestTheTicketsOfOneChangeDoNotReplaceEachOther(t *testing.T) {
 	wantOrders(t, b, "#18 [2 1Pie] [3 1Tea] [CHANGED 2] [CHANGED 3] left 2")
 }
 
-func TestAChangedTicketReplacesItAlsoIfTheWriteInBetweenFails(t *testing.T) {
-	for _, fault := range []queuetest.Fault{queuetest.Failed, queuetest.FailedPersisted} {
-		s := queuetest.NewStore()
-		b := open(t, s)
-		put(t, b, of18(1, "1 Fish"))
-		s.InjectAt(2, fault) // the first one stores the changed ticket
-		if err := b.Add(t.Context(), changed18(1, 2, "1 Pie")); err == nil {
-			t.Error("no error")
-		}
-		s.Inject(queuetest.None)
-		for _, b := range []*Board{b, open(t, s)} {
-			put(t, b, changed18(1, 2, "1 Pie"))
-			wantOrders(t, b, "#18 [2 1Pie] [CHANGED 2] left 1")
-		}
-	}
-}
-
 func TestAnAddOnJoinsItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, queuetest.NewStore())

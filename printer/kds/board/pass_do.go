@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,12 +51,8 @@ func (x *Pass) Do(ctx context.Context, c Command) (Result, error) {
 		x.sweep(ctx)
 	}
 
-	result := Result{ID: c.ID, Outcome: out, Order: x.Order(c.Order), At: x.At()}
-	if result.Order == nil {
-		result.Order = x.successor(c.Order)
-	}
-
-	return result, nil
+	order := cmp.Or(x.Order(c.Order), x.successor(c.Order))
+	return Result{ID: c.ID, Outcome: out, Order: order, At: x.At()}, nil
 }
 
 // send carries out a command that moves an order. write is held.

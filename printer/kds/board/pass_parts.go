@@ -172,9 +172,8 @@ func (x *Pass) addParts(g *group, o *Order) {
 // partTickets are the tickets of an order: those on the boards, and those that only the queue has.
 func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 	ofCard := func(station string, k *Ticket, t *ticket.Ticket) {
-		added := newPartTicket(station, k.Job, t, k.Items, k.State == Bumped)
-		added.card = k
-		out = append(out, added)
+		of := partTicket{station: station, job: k.Job, t: t, card: k}
+		out = append(out, newPartTicket(of, k.Items, k.State == Bumped))
 	}
 
 	ofSibling := func(station string, s *Sibling) {
@@ -183,9 +182,8 @@ func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 			return
 		}
 		items := (&builder{look: &Look{}}).items(&member{entry: &entry{t: &s.Ticket}})
-		added := newPartTicket(station, s.Job, &s.Ticket, items, s.State == ticket.Cancelled)
-		added.sibling = s
-		out = append(out, added)
+		of := partTicket{station: station, job: s.Job, t: &s.Ticket, sibling: s}
+		out = append(out, newPartTicket(of, items, s.State == ticket.Cancelled))
 	}
 
 	for _, k := range o.Tickets {

@@ -129,27 +129,3 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 		p.wantParts(t, "#18 hot=done cold=out", "#19 cold=out")
 	})
 }
-
-func TestWhatNobodyCouldReadAndWhatExpiredIsNotCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPassHarness(t)
-		raw := barJob(50, ticket.Confirmed)
-		raw.Ticket.Lines, raw.Ticket.Raw = nil, `{"a":1}`
-		p.siblings = []Sibling{raw}
-		p.start(t)
-		p.doneAtHot(t)
-		p.set(p.siblings...)
-		p.wantParts(t, "#18 hot=done bar=out")
-		whole := raw
-		whole.Ticket.Void = true // a cancellation of the whole order
-		p.siblings = []Sibling{whole}
-		p.start(t)
-		p.set(p.siblings...)
-		p.wantParts(t, "#18 ready hot=done bar=gone")
-		// Moved to a ticket that is not known.
-		for _, s := range []ticket.State{ticket.Expired, ticket.Moved} {
-			p.set(barJob(50, s))
-			p.wantParts(t, "#18 hot=done bar=expired")
-		}
-	})
-}

@@ -29,8 +29,8 @@ type netItem struct {
 }
 
 // newPartTicket reads the dishes of a ticket. finished says that none of them is waited for.
-func newPartTicket(station string, job uint64, t *ticket.Ticket, items []Item, finished bool) *partTicket {
-	added := &partTicket{station: station, job: job, t: t}
+func newPartTicket(of partTicket, items []Item, finished bool) *partTicket {
+	added := &of
 	lineAboveIsVoid := false
 	for i := range items {
 		it := &items[i]

@@ -40,6 +40,10 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 	other.Ticket.Lines = []ticket.Line{beer("half a"), {Quantity: "1", Name: "Gin"}}
 	checked := barJob(50, ticket.Confirmed) // the ticket at hot names no check, so that both may belong to it
 	checked.Ticket.Check = "one"
+	raw := barJob(50, ticket.Confirmed)
+	raw.Ticket.Lines, raw.Ticket.Raw = nil, `{"a":1}`
+	whole := raw
+	whole.Ticket.Void = true
 	cut := barJob(50, ticket.Held)
 	cut.Cut = true
 	nameless := barJob(50, ticket.Confirmed)
@@ -93,6 +97,10 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 			"bar=out", "2 Beer, VOID 1 Beer"},
 		"what came later": {[]Sibling{void(func(t *ticket.Ticket) { t.Received = t.Received.Add(-time.Second) },
 			beer("1"))}, "bar=out", "2 Beer, VOID 1 Beer"},
+		"expired":                              {[]Sibling{barJob(50, ticket.Expired)}, "bar=expired", "2 Beer"},
+		"moved, to a ticket that is not known": {[]Sibling{barJob(50, ticket.Moved)}, "bar=expired", "2 Beer"},
+		"what nobody could read":               {[]Sibling{raw}, "bar=out", ""},
+		"a cancellation of the whole order":    {[]Sibling{whole}, "ready bar=gone", "VOID all of it"},
 		"its check": {[]Sibling{checked, void(func(t *ticket.Ticket) { t.Check = "one" }, beer("2"))},
 			"ready bar=gone", ""},
 		"another check": {[]Sibling{checked, void(func(t *ticket.Ticket) { t.Check = "two" }, beer("2"))},
@@ -103,7 +111,7 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				jobs := c.jobs
-				if len(jobs) == 1 {
+				if len(jobs) == 1 && jobs[0].Job == 60 {
 					jobs = append([]Sibling{barJob(50, ticket.Confirmed)}, jobs...)
 				}
 				p := newPassHarness(t, jobs...)

@@ -89,11 +89,7 @@ func appendMoment(out []Moment, zone string, m Moment) []Moment {
 
 // lineText is an item as people say it: "2 Fish".
 func lineText(l *ticket.Line) string {
-	name, quantity := layout.OneLine(l.Name), layout.OneLine(l.Quantity)
-	if quantity == "" {
-		quantity = "1"
-	}
-	return quantity + " " + name
+	return cmp.Or(layout.OneLine(l.Quantity), "1") + " " + layout.OneLine(l.Name)
 }
 
 // timelineOf is the timeline of several cards. A moment that all of them have is there once.
