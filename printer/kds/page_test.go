@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -18,8 +17,7 @@ var hostile = []string{
 }
 
 func TestHostileTextOnAPageIsText(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		for i, s := range hostile {
 			tk := ticket.Ticket{
 				Request: s, Number: s, Table: s, Server: s, Type: s, Guests: s, Destination: s, Course: s,

@@ -5,14 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"ticketrail/printer/kds"
 )
 
 func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		manager, m := w.manager("192.168.1.9")
 		_ = w.stop()
 		w.start() // a manager stays one
@@ -51,8 +49,7 @@ func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
 }
 
 func TestOnlyAManagerManagesAndNoOtherSiteReadsOrPressesAnything(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		manager, m := w.manager("192.168.1.9")
 		tablet, box, own := w.newTablet("192.168.1.20"), w.client("127.0.0.1"), ownPage()
 		code := w.code(tablet)

@@ -16,8 +16,7 @@ import (
 )
 
 func TestABrowserOnTheNetworkIsPairedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		c := w.newTablet("192.168.1.20")
 		if status, _, h := w.get(c, "/screen/hot-line"); status != http.StatusSeeOther || h.Get("Location") != "/" {
 			t.Errorf("an unpaired page is answered %d %s", status, h.Get("Location"))
@@ -54,8 +53,7 @@ func TestABrowserOnTheNetworkIsPairedOnce(t *testing.T) {
 }
 
 func TestTheSecretOfABrowserIsOnlyInItsCookie(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		_, _, h := w.get(w.client("10.0.0.7"), "/")
 		cookie := h.Get("Set-Cookie")
 		for _, part := range []string{"HttpOnly", "SameSite=Strict", "Max-Age=34560000", "Path=/"} {
@@ -87,8 +85,7 @@ func TestTheSecretOfABrowserIsOnlyInItsCookie(t *testing.T) {
 }
 
 func TestARevokedBrowserIsRefusedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		c := w.newTablet("192.168.1.20")
 		p, err := w.pair(w.code(c), "hot-line")
 		if err != nil {
@@ -125,8 +122,7 @@ func TestARevokedBrowserIsRefusedAtOnce(t *testing.T) {
 }
 
 func TestACodeIsValidForTenMinutesAndWhileABrowserShowsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		c := w.newTablet("192.168.1.20")
 		code := w.code(c)
 		for range 299 { // the page asks every two seconds
@@ -149,8 +145,7 @@ func TestACodeIsValidForTenMinutesAndWhileABrowserShowsIt(t *testing.T) {
 }
 
 func TestGuessingCodesAndRequestingManyIsLimited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		refused := 0
 		for i := range 40 { // one machine with many addresses that keeps no cookie
 			if status, _, h := w.get(w.client(fmt.Sprintf("fd00::%x", i+1)),

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/printer/kds"
@@ -87,12 +86,10 @@ func TestABrowserOfAPickupBoardSeesNothingElse(t *testing.T) {
 
 // withPass runs f with a pass over hot-line as the third display.
 func withPass(t *testing.T, f func(w *testServer, pass *board.Pass)) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		pass := w.openPass("hot-line")
 		defer pass.Close()
 		f(w, pass)
-		_ = w.stop()
 	})
 }
 
@@ -107,10 +104,7 @@ func (w *testServer) openPass(over ...string) *board.Pass {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	own, err := board.OpenBoard(board.BoardOptions{Station: "pass", KV: queuetest.NewStore()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	own := openBoard(w.t, "pass", queuetest.NewStore())
 	w.screens["pass"] = kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
 	w.displays = append(w.displays, kds.Display{Screen: w.screens["pass"], Zone: utc})
 	w.server.Set(w.displays)
@@ -120,11 +114,8 @@ func (w *testServer) openPass(over ...string) *board.Pass {
 // take puts an order on the hot line.
 func (w *testServer) take(number, kind, table, customer string, job uint64) {
 	w.t.Helper()
-	err := w.screens["hot-line"].Board().Add(w.t.Context(), ticket.Delivery{Job: job, Ticket: ticket.Ticket{
+	w.add("hot-line", ticket.Delivery{Job: job, Ticket: ticket.Ticket{
 		Request: "r" + number + customer, Number: number, Type: kind, Table: table, Customer: customer,
 		Received: time.Now(), Lines: []ticket.Line{{Quantity: "1", Name: "Burger"}},
 	}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
 }

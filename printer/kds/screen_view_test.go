@@ -17,8 +17,7 @@ import (
 )
 
 func TestAPageIsToldHowItsScreenIsSetUpAndTheStateItWasRenderedFrom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		w.put("hot-line", 1, 2)
 		s := kds.NewScreen(kds.ScreenOptions{
 			Name: "hot-line", Title: "Hot line", Board: w.screens["hot-line"].Board(),
@@ -54,10 +53,7 @@ func TestAPageIsToldHowItsScreenIsSetUpAndTheStateItWasRenderedFrom(t *testing.T
 func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, reg := queuetest.NewStore(), prometheus.NewPedanticRegistry()
-		b, err := board.OpenBoard(board.BoardOptions{Station: "hot-line", KV: store})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := openBoard(t, "hot-line", store)
 		metrics := kds.NewMetrics(reg)
 		of := kds.ScreenOptions{Name: "hot-line", Board: b, UnseenAfter: 30 * time.Second, Metrics: metrics}
 		s := kds.NewScreen(of)
@@ -118,13 +114,11 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		unseen(0)
 		metrics.Set(nil)
 		wants("open_tickets", 0)
-		_ = w.stop()
 	})
 }
 
 func TestAPassSeesForNoCook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		hot := w.screens["hot-line"].Board()
 		defer w.openPass("hot-line").Close()
 		// Its own board has a ticket of the same job, from when it was a screen of its own.
@@ -140,7 +134,6 @@ func TestAPassSeesForNoCook(t *testing.T) {
 		if n := hot.Unseen(0) + own.Unseen(0); code != http.StatusOK || n != 2 {
 			t.Errorf("%d %s, and %d tickets are unseen, want 2", code, text, n)
 		}
-		_ = w.stop()
 	})
 }
 

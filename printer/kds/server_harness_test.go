@@ -16,11 +16,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/printer/virtual"
+	"ticketrail/queue/kv"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
@@ -42,15 +44,23 @@ type testServer struct {
 func newTestServer(t testing.TB) *testServer {
 	w := &testServer{t: t, pairingsKV: queuetest.NewStore(), screens: map[string]*kds.Screen{}}
 	for _, name := range []string{"hot-line", "cold"} {
-		b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: queuetest.NewStore()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.screens[name] = kds.NewScreen(kds.ScreenOptions{Name: name, Board: b})
+		w.screens[name] = kds.NewScreen(kds.ScreenOptions{Name: name, Board: openBoard(t, name, queuetest.NewStore())})
 		w.displays = append(w.displays, kds.Display{Screen: w.screens[name], Zone: utc})
 	}
 	w.start()
 	return w
+}
+
+// withServer runs f with a server, on a clock of its own.
+func withServer(t *testing.T, f func(t *testing.T, w *testServer)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestServer(t)
+		f(t, w)
+		if err := w.stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // start opens the pairings and the server, as a start of the program does.
@@ -100,10 +110,24 @@ func (w *testServer) serve() {
 func (w *testServer) put(station string, jobs ...uint64) {
 	w.t.Helper()
 	for _, job := range jobs {
-		if err := w.screens[station].Board().Add(w.t.Context(), delivery(job)); err != nil {
-			w.t.Fatal(err)
-		}
+		w.add(station, delivery(job))
 	}
+}
+
+func (w *testServer) add(station string, d ticket.Delivery) {
+	w.t.Helper()
+	if err := w.screens[station].Board().Add(w.t.Context(), d); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func openBoard(t testing.TB, station string, store kv.Store) *board.Board {
+	t.Helper()
+	b, err := board.OpenBoard(board.BoardOptions{Station: station, KV: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func delivery(job uint64) ticket.Delivery {

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"ticketrail/printer/kds"
@@ -27,8 +26,7 @@ func TestAMachineOfTheNetworkHasAFewConnectionsAndThisBoxAnyNumber(t *testing.T)
 }
 
 func TestOneBrowserCannotUseUpAllStreams(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		wild, good := w.paired("192.168.1.20", "hot-line"), w.paired("192.168.1.21", "hot-line")
 		open := 0
 		for i := range 60 {
@@ -45,13 +43,11 @@ func TestOneBrowserCannotUseUpAllStreams(t *testing.T) {
 			t.Errorf("one screen has %d streams", open)
 		}
 		w.listen(good, "hot-line", testPage, "").want("state", "hello", "beat")
-		_ = w.stop()
 	})
 }
 
 func TestMalformedRequestsChangeNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		w.put("hot-line", 1)
 		w.put("cold", 2)
 		c := w.client("127.0.0.1")
@@ -94,8 +90,7 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 }
 
 func TestAConfirmationOfCardsThatAPageCannotHaveIsIgnored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		c := w.client("127.0.0.1")
 		e := w.listen(c, "hot-line", testPage, "")
 		go e.drain()
@@ -129,6 +124,5 @@ func TestAConfirmationOfCardsThatAPageCannotHaveIsIgnored(t *testing.T) {
 			err != nil {
 			t.Errorf("%s, %v", proof, err)
 		}
-		_ = w.stop()
 	})
 }

@@ -14,8 +14,7 @@ import (
 )
 
 func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		w.put("hot-line", 1)
 		c := w.client("127.0.0.1")
 		e := w.listen(c, "hot-line", testPage, "")
@@ -52,8 +51,7 @@ func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
 }
 
 func TestAHeartbeatComesEveryFiveSecondsWithTheServersTimeAndTheNewestState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		e := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
 		e.want("beat", "hello")
 		e.want("state")
@@ -71,8 +69,7 @@ func TestAHeartbeatComesEveryFiveSecondsWithTheServersTimeAndTheNewestState(t *t
 }
 
 func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		s := w.screens["hot-line"]
 		c := w.client("127.0.0.1")
 		ctx, silence := context.WithCancel(t.Context())
@@ -104,8 +101,7 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 }
 
 func TestAPageThatLeavesIsNotLiveAndOneThatReloadsIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		s := w.screens["hot-line"]
 		c := w.client("127.0.0.1")
 		come := func() *eventStream {
@@ -139,8 +135,7 @@ func TestAPageThatLeavesIsNotLiveAndOneThatReloadsIs(t *testing.T) {
 }
 
 func TestAPageThatDoesNotReadIsDroppedAndDelaysNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		w.listen(w.client("127.0.0.1"), "hot-line", "deaf0001", "").want("hello")
 		good := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
 		good.want("state", "hello", "beat")
@@ -161,13 +156,10 @@ func TestAPageThatDoesNotReadIsDroppedAndDelaysNoOther(t *testing.T) {
 }
 
 func TestAPageOnASlowNetworkGetsAWholeBoard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		long := delivery(1)
 		long.Ticket.Lines[0].Name = strings.Repeat("long name ", 50_000)
-		if err := w.screens["hot-line"].Board().Add(t.Context(), long); err != nil {
-			t.Fatal(err)
-		}
+		w.add("hot-line", long)
 		c, err := w.network.DialFrom(t.Context(), "127.0.0.1")
 		if err != nil {
 			t.Fatal(err)
@@ -183,13 +175,11 @@ func TestAPageOnASlowNetworkGetsAWholeBoard(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		_ = c.Close()
-		_ = w.stop()
 	})
 }
 
 func TestAPageThatNeverAnswersLosesItsStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		e := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
 		start := time.Now()
 		e.drain()
@@ -200,8 +190,7 @@ func TestAPageThatNeverAnswersLosesItsStream(t *testing.T) {
 }
 
 func TestStreamsEndAtOnceWhenTheServerStops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		c := w.client("127.0.0.1")
 		w.answerBeats(t.Context(), c, "hot-line", testPage)
 		e := w.listen(c, "cold", testPage, "")
@@ -230,8 +219,7 @@ func TestStreamsEndAtOnceWhenTheServerStops(t *testing.T) {
 }
 
 func TestAReloadDisturbsOnlyTheScreensThatChanged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		c := w.client("127.0.0.1")
 		hot, cold := w.listen(c, "hot-line", testPage, ""), w.listen(c, "cold", testPage, "")
 		first := hot.want("hello").data

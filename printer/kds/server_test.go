@@ -10,14 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"ticketrail/printer/kds"
 )
 
 func TestRequestsOfAPageAreAnsweredWithTheRightStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		w.put("hot-line", 1)
 		c := w.client("127.0.0.1")
 		for _, p := range []struct {
@@ -44,8 +42,7 @@ func TestRequestsOfAPageAreAnsweredWithTheRightStatus(t *testing.T) {
 }
 
 func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		w.put("hot-line", 1)
 		w.put("cold", 2)
 		var printed []uint64
@@ -78,8 +75,7 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 }
 
 func TestAPageLoadsNothingFromElsewhereAndHasNothingInline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		w.put("hot-line", 1)
 		c := w.client("127.0.0.1")
 		for _, path := range []string{"/", "/screen/hot-line"} {
@@ -99,8 +95,7 @@ func TestAPageLoadsNothingFromElsewhereAndHasNothingInline(t *testing.T) {
 }
 
 func TestWhatIsLargeIsSentCompressedAndEventsAreNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		for job := range uint64(250) {
 			w.put("hot-line", job+1)
 		}
@@ -121,8 +116,7 @@ func TestWhatIsLargeIsSentCompressedAndEventsAreNot(t *testing.T) {
 }
 
 func TestBrowsersMayCacheTheFilesOfAPageAndNothingElse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		c := w.client("192.168.1.20") // the scripts need no pairing
 		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
 		_, rest, _ := strings.Cut(page, `src="`)

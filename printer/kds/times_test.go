@@ -15,8 +15,7 @@ import (
 )
 
 func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		pass := w.openPass("hot-line", "cold")
 		defer pass.Close()
 		hot, c := w.screens["hot-line"], w.client("127.0.0.1")
@@ -78,18 +77,14 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 		if rows := w.times(""); len(rows) != 3 || !strings.HasPrefix(rows[0], "cold,,: 1,") {
 			t.Errorf("on the next day one ticket was accepted, and it has %q", rows)
 		}
-		_ = w.stop()
 	})
 }
 
 func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		d := delivery(1)
 		d.Ticket.Promised = time.Now().Add(time.Hour).Format(time.RFC3339)
-		if err := w.screens["cold"].Board().Add(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
+		w.add("cold", d)
 		for _, want := range []string{"0 (0 %)", "1 (100 %)"} {
 			time.Sleep(30 * time.Minute)
 			if got := w.times("")[0]; got != "cold,,: 1, , , , "+want+", 0" {
@@ -98,9 +93,7 @@ func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
 		}
 		held := delivery(2) // nobody knows when it was to be begun
 		held.Ticket.Lines[0].Hold = true
-		if err := w.screens["cold"].Board().Add(t.Context(), held); err != nil {
-			t.Fatal(err)
-		}
+		w.add("cold", held)
 		time.Sleep(time.Hour)
 		if got := w.times("")[0]; got != "cold,,: 2, , , , 1 (100 %), 0" {
 			t.Errorf("with one on hold: %q", got)
@@ -109,8 +102,7 @@ func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
 }
 
 func TestTheTimesAreForManagersOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		manager, _ := w.manager("192.168.1.9")
 		for what, c := range map[string]struct {
 			client *http.Client

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"ticketrail/config"
 	"ticketrail/printer/kds"
@@ -102,8 +101,7 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 }
 
 func TestThePagesAreInTheLanguageOfTheVenue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
+	withServer(t, func(t *testing.T, w *testServer) {
 		for language, want := range map[string][]string{
 			"":   {"en", "NOT LIVE", "This browser is not paired yet", "How long tickets took:"},
 			"de": {"de", "OFFLINE", "Dieser Browser ist noch nicht gekoppelt", "Wie lange die Bons brauchten:"},
