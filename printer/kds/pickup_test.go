@@ -96,7 +96,7 @@ func withPass(t *testing.T, f func(w *testServer, pass *board.Pass)) {
 // openPass adds a pass over these screens as the last display.
 func (w *testServer) openPass(over ...string) *board.Pass {
 	w.t.Helper()
-	of := board.PassOptions{Station: "pass", KV: queuetest.NewStore()}
+	of := board.PassOptions{Station: "pass", KV: queuetest.NewStore(), Title: strings.ToUpper}
 	for _, name := range over {
 		of.Boards = append(of.Boards, w.screens[name].Board())
 	}

@@ -47,9 +47,7 @@ func (s *Screen) RunDark(ctx context.Context) {
 }
 
 func (s *Screen) toPaper(ctx context.Context) error {
-	printed, err := s.o.Board.ToPaper(ctx, s.o.Backup, func(t ticket.Ticket, cards map[string][]byte) error {
-		return s.o.ToPaper(ctx, t, cards)
-	})
+	printed, err := s.o.Board.ToPaper(ctx, s.o.Backup, s.o.ToPaper)
 	if printed > 0 {
 		s.log.Warn("the screen is dark: its open tickets go to the backup", "tickets", printed, "backup", s.o.Backup)
 	}

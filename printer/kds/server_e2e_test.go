@@ -140,7 +140,7 @@ func (k *e2eServer) open(log *slog.Logger) error {
 		boards[name] = b
 	}
 	pass, err := board.OpenPass(board.PassOptions{
-		Station: "pass", KV: k.queue.KV("pass pass"),
+		Station: "pass", KV: k.queue.KV("pass pass"), Title: func(station string) string { return station },
 		Boards: []*board.Board{boards["hot-line"], boards["cold"]}, Logger: log,
 	})
 	if err != nil {

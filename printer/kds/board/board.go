@@ -141,7 +141,12 @@ func (b *Board) Add(ctx context.Context, d ticket.Delivery) error {
 			r.Place = min(r.Place, e.rec.Place)
 		}
 	}
-	if err := b.store(ctx, &r, &d.Ticket); err != nil {
+	return b.storeNew(ctx, &r, &d.Ticket)
+}
+
+// storeNew stores a card that came or went, with those that it replaces. write is held.
+func (b *Board) storeNew(ctx context.Context, r *record, t *ticket.Ticket) error {
+	if err := b.store(ctx, r, t); err != nil {
 		return err
 	}
 	if err := b.replace(ctx); err != nil {
@@ -283,10 +288,7 @@ func (b *Board) Count() (open int, oldest time.Time) {
 		}
 		open++
 		// A ticket without a time of receipt counts from when it came to the board.
-		at := e.t.Received
-		if at.IsZero() {
-			at = time.UnixMilli(e.rec.CameAt)
-		}
+		at := time.UnixMilli(cmp.Or(unixMillis(e.t.Received), e.rec.CameAt)).UTC()
 		if oldest.IsZero() || at.Before(oldest) {
 			oldest = at
 		}

@@ -42,7 +42,7 @@ func (e *entry) needsPaper() bool { return e.rec.State == Open && e.rec.Shown &&
 // happened. A crash after it: the ticket prints, and the cards need no other paper. After an error it is unknown which
 // of the two is true; the next call reads it from the storage.
 func (b *Board) ToPaper(ctx context.Context, station string,
-	send func(t ticket.Ticket, cards map[string][]byte) error) (int, error) {
+	send func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error) (int, error) {
 	b.write.Lock()
 	defer b.write.Unlock()
 	cards, err := b.readUnprinted()
@@ -61,7 +61,7 @@ func (b *Board) ToPaper(ctx context.Context, station string,
 		}
 	}
 
-	if err := send(paperOf(cards), values); err != nil {
+	if err := send(ctx, paperOf(cards), values); err != nil {
 		b.paperUnknown = true
 		return 0, fmt.Errorf("send the open tickets to %s: %w", station, err)
 	}
@@ -196,14 +196,5 @@ func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string)
 	r.LastChange = nil
 	r.Paper = station
 	r.note(wentOut, 0)
-	if err := b.store(ctx, &r, t); err != nil {
-		return err
-	}
-	if err := b.replace(ctx); err != nil {
-		return err
-	}
-
-	b.publish()
-	b.sweep(ctx)
-	return nil
+	return b.storeNew(ctx, &r, t)
 }

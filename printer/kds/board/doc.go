@@ -24,7 +24,7 @@
 //
 // A page starts with a [Snapshot]:
 //
-//	{"id": "5f0c….17", "run": "5f0c…", "seq": 17, "now": 1770374988000, "station": "hot-line",
+//	{"id": "5f0c….17", "run": "5f0c…", "seq": 17, "now": 1770374988000,
 //	 "orders": [order, …], "recall": [order, …]}
 //
 // orders is sorted by place (oldest first, top left), recall by departure, newest first. id names the state: two

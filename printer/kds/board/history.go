@@ -16,13 +16,12 @@ import (
 
 // A Snapshot is all that a screen shows at one moment.
 type Snapshot struct {
-	ID      string   `json:"id"` // names this state; opaque to pages
-	Run     string   `json:"run"`
-	Seq     uint64   `json:"seq"`
-	Now     int64    `json:"now"` // milliseconds since 1970 by the server's clock
-	Station string   `json:"station"`
-	Orders  []*Order `json:"orders"` // the open ones, in place; of a pass, the oldest first
-	Recall  []*Order `json:"recall"` // the latest first
+	ID     string   `json:"id"` // names this state; opaque to pages
+	Run    string   `json:"run"`
+	Seq    uint64   `json:"seq"`
+	Now    int64    `json:"now"`    // milliseconds since 1970 by the server's clock
+	Orders []*Order `json:"orders"` // the open ones, in place; of a pass, the oldest first
+	Recall []*Order `json:"recall"` // the latest first
 }
 
 // An Event is one change of an order on a screen.
@@ -132,7 +131,7 @@ func (v *Orders) Snapshot() Snapshot {
 	defer v.mu.RUnlock()
 
 	now := time.Now()
-	snap := Snapshot{ID: stateID(v.run, v.seq), Run: v.run, Seq: v.seq, Now: now.UnixMilli(), Station: v.station,
+	snap := Snapshot{ID: stateID(v.run, v.seq), Run: v.run, Seq: v.seq, Now: now.UnixMilli(),
 		Orders: []*Order{}, Recall: []*Order{}}
 	for _, o := range v.byKey {
 		switch {

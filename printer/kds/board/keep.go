@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -63,13 +64,7 @@ func (b *Board) forgettable() (gone []*entry) {
 		}
 	}
 
-	var off []*entry
-	for _, e := range b.cards {
-		if e.rec.State != Open {
-			off = append(off, e)
-		}
-	}
-
+	off := slices.DeleteFunc(slices.Collect(maps.Values(b.cards)), func(e *entry) bool { return e.rec.State == Open })
 	slices.SortFunc(off, func(x, y *entry) int { return int(y.rec.Departure) - int(x.rec.Departure) })
 	for i, e := range off {
 		keep := recallable[e.rec.Job]

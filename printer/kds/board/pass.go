@@ -18,13 +18,13 @@ import (
 // sent out, and which parts were ticked. So it cannot disagree with them for longer than one change. The
 // price is that a board must keep a bumped card while the pass needs it: needs says so.
 
-// PassOptions configure a pass. Station, KV and Boards are required. The boards must be open before the pass is.
+// PassOptions configure a pass. Station, KV, Boards and Title are required. The boards must be open before the pass is.
 type PassOptions struct {
 	Station  string
 	KV       kv.Store // for this pass alone
 	Boards   []*Board
 	Siblings Siblings                    // nil: only the boards are known
-	Title    func(station string) string // of a station, for people; nil: its name
+	Title    func(station string) string // of a station, for people
 	Logger   *slog.Logger                // nil: silent
 }
 
@@ -68,10 +68,6 @@ type sentOrder struct {
 // OpenPass reads the stored orders and ticks, and follows the boards until [Pass.Close].
 func OpenPass(o PassOptions) (*Pass, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.Title == nil {
-		o.Title = func(station string) string { return station }
-	}
-
 	pass := &Pass{
 		Orders: newOrders(o.Station), o: o,
 		log:  o.Logger.With("component", "kds", "station", o.Station),

@@ -49,7 +49,8 @@ func (p *passHarness) start(t testingT) {
 		return b
 	}
 	p.hot, p.cold = of("hot"), of("cold")
-	o := PassOptions{Station: "pass", KV: p.stores["sent"], Boards: []*Board{p.hot, p.cold}}
+	o := PassOptions{Station: "pass", KV: p.stores["sent"], Boards: []*Board{p.hot, p.cold},
+		Title: func(station string) string { return station }}
 	if p.siblings != nil {
 		o.Siblings = p.ask
 	}
