@@ -53,7 +53,8 @@ func (s *Server) serveTemplate(w http.ResponseWriter, r *http.Request, name stri
 	}
 
 	var b bytes.Buffer
-	err := templates().ExecuteTemplate(&b, name, templateData{s.web.base, wordsIn(s.language()), page})
+	_, language := s.kitchen()
+	err := templates().ExecuteTemplate(&b, name, templateData{s.web.base, wordsIn(language), page})
 	<-s.renderSlots // it is sent without the slot: a slow reader must not block other pages
 	if err != nil {
 		s.log.Error("cannot render a page", "page", name, "err", err)

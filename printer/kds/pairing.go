@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -170,12 +171,11 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	p.write.Lock()
 	defer p.write.Unlock()
 
-	p.mu.Lock()
-	var hash [32]byte
 	var found *activePairing
-	for h, a := range p.active {
+	p.mu.Lock()
+	for _, a := range p.active {
 		if strings.EqualFold(a.ID, id) {
-			hash, found = h, a
+			found = a
 		}
 	}
 
@@ -190,7 +190,7 @@ func (p *Pairings) Revoke(ctx context.Context, id string) (Pairing, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	delete(p.active, hash)
+	maps.DeleteFunc(p.active, func(_ [32]byte, a *activePairing) bool { return a == found })
 	// After the Delete: a browser that is told to go must not come back at the next start.
 	close(found.revoked)
 	return found.Pairing, nil

@@ -66,9 +66,10 @@ type pairingRow struct {
 // manage is the page for managers.
 func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 	g.renew(w, r)
+	zone, _ := s.kitchen()
 	v := manageView{Displays: s.screenViews()}
 	for _, p := range s.pairings.List() {
-		row := pairingRow{Pairing: p, Title: p.Station, Since: p.Paired.In(s.zone()).Format("2 Jan 2006 15:04")}
+		row := pairingRow{Pairing: p, Title: p.Station, Since: p.Paired.In(zone).Format("2 Jan 2006 15:04")}
 		if view := s.screenView(p.Station); view != nil {
 			row.Title = view.Title
 		}
@@ -78,20 +79,12 @@ func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 	s.serveTemplate(w, r, "manage.html", v)
 }
 
-// zone is the kitchen's time zone, which all screens share.
-func (s *Server) zone() *time.Location {
+// kitchen is the time zone and the language of the kitchen, which all screens share.
+func (s *Server) kitchen() (zone *time.Location, language string) {
 	if views := s.screenViews(); len(views) > 0 {
-		return views[0].config.Load().Zone()
+		return views[0].config.Load().Zone(), views[0].Language
 	}
-	return time.Local
-}
-
-// language is the one of the kitchen, which all screens share.
-func (s *Server) language() string {
-	if views := s.screenViews(); len(views) > 0 {
-		return views[0].Language
-	}
-	return ""
+	return time.Local, ""
 }
 
 // manageAPI passes a request on to the control API.

@@ -16,7 +16,7 @@ var ErrDay = errors.New("not a day: write it as 2026-11-22")
 // Times is how long the tickets took that were accepted on a day, as 2026-11-22 in the kitchen's time
 // zone; "" is today. The error wraps [ErrDay], or is one of the storage.
 func (s *Server) Times(day string) (board.Report, error) {
-	zone := s.zone()
+	zone, _ := s.kitchen()
 	now := time.Now().In(zone)
 	if day == "" {
 		day = now.Format(time.DateOnly)

@@ -3,7 +3,6 @@ package board
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"hash/fnv"
 	"maps"
@@ -60,12 +59,10 @@ type Orders struct {
 const maxHistoryBytes = 256 << 10
 
 func newOrders(station string) *Orders {
-	var b [6]byte
-	_, _ = rand.Read(b[:])
 	return &Orders{
 		// A random name for this opening: sequence numbers begin at 1 each time, so without it an old id
 		// would look like one of this run.
-		station: station, run: hex.EncodeToString(b[:]), recallKeep: 50, recallFor: time.Hour, events: 1000,
+		station: station, run: rand.Text()[:12], recallKeep: 50, recallFor: time.Hour, events: 1000,
 		byKey: map[string]*Order{}, changed: make(chan struct{}),
 	}
 }
