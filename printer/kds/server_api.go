@@ -37,11 +37,7 @@ func (s *Server) posted(most int64, h func(http.ResponseWriter, *http.Request, *
 
 // state is the whole board, for a page whose event stream does not work.
 func (s *Server) state(w http.ResponseWriter, _ *http.Request, view *screenView, _ *grant) {
-	s.writeJSON(w, struct {
-		Beat  beat           `json:"beat"`
-		Setup string         `json:"setup"`
-		State board.Snapshot `json:"state"`
-	}{view.newBeat(), view.Tag, view.orders.Snapshot()})
+	s.writeJSON(w, map[string]any{"beat": view.newBeat(), "setup": view.Tag, "state": view.orders.Snapshot()})
 }
 
 // allDay answers with the all-day counts of this screen's orders.

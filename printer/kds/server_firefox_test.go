@@ -59,7 +59,8 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	f.until("both cards are there", heads+` === "#18,#19"`)
 	f.until("text is text", `!window.hurt && document.querySelector("article.card").textContent.includes("<img src=x")`)
 	f.until("nothing scrolls", `document.documentElement.scrollHeight <= innerHeight`)
-	f.until("the first has a button", `((b) => b && !b.click())(document.querySelector(".column:not(.measure) button.bump"))`)
+	f.until("the first has a button", `((b) => b && !b.click())(`+
+		`document.querySelector(".column:not(.measure) button.bump"))`)
 	f.until("the first is bumped", heads+` === "#19"`)
 	stop()
 	f.until("it says that it is not live", `document.body.classList.contains("notlive") && `+

@@ -81,7 +81,7 @@ func TestWhatIsOnPaperIsSentOnceAlsoAfterAnError(t *testing.T) {
 		put(t, b, order(1, "Burger", "Chips"), order(2, "Soup"))
 		show(t, b, 1)
 		show(t, b, 2)
-		_, err := b.ToPaper(t.Context(), "grill", func(_ context.Context, _ ticket.Ticket, cards map[string][]byte) error {
+		_, err := b.ToPaper(t.Context(), "grill", func(_ context.Context, _ ticket.Ticket, cards storedCards) error {
 			if c.persisted {
 				storeCards(s, cards)
 			}
@@ -110,7 +110,8 @@ func show(t testingT, b *Board, job uint64) {
 // toPaper sends what the board of s showed to the grill.
 func toPaper(t testingT, b *Board, s *queuetest.Store) (sent ticket.Ticket, n int) {
 	t.Helper()
-	n, err := b.ToPaper(context.Background(), "grill", func(_ context.Context, t ticket.Ticket, cards map[string][]byte) error {
+	ctx := context.Background()
+	n, err := b.ToPaper(ctx, "grill", func(_ context.Context, t ticket.Ticket, cards storedCards) error {
 		sent = t
 		storeCards(s, cards)
 		return nil
@@ -121,7 +122,10 @@ func toPaper(t testingT, b *Board, s *queuetest.Store) (sent ticket.Ticket, n in
 	return sent, n
 }
 
-func storeCards(s *queuetest.Store, cards map[string][]byte) {
+// storedCards are values of cards by their keys.
+type storedCards = map[string][]byte
+
+func storeCards(s *queuetest.Store, cards storedCards) {
 	for key, value := range cards {
 		s.Set(key, string(value))
 	}
