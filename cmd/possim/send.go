@@ -70,15 +70,13 @@ an endpoint that has seen them takes them for duplicates. With --file it sends o
 // oneURL checks that the only argument is the URL of a webhook. It does not ask whether anything
 // answers there: the first order shows that.
 func oneURL(_ *cobra.Command, args []string) error {
+	const example = "for example http://127.0.0.1:8443/webhooks/print"
 	if len(args) != 1 {
-		return usageError{errors.New("give the URL of one webhook, for example http://127.0.0.1:8443/webhooks/print")}
+		return usageError{errors.New("give the URL of one webhook, " + example)}
 	}
 	address, err := url.Parse(args[0])
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-		return usageError{
-			fmt.Errorf("%q is not the URL of a webhook; use for example http://127.0.0.1:8443/webhooks/print",
-				args[0]),
-		}
+		return usageError{fmt.Errorf("%q is not the URL of a webhook; use %s", args[0], example)}
 	}
 	return nil
 }
