@@ -186,8 +186,8 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 // Bodies cost memory twice. While they arrive, slow senders can hold many of them for seconds: maxLargeBodies limits
 // that. While they are parsed, planned and stored, each needs many times its size, the worst body 200 times: bodies
 // of usual size are let in until they are maxParsed bytes together, and larger ones one at a time, so that an order
-// does not wait for bodies that take seconds. These are two limits, because one semaphore lets nobody pass who waits: an
-// order would wait behind them. A body that does not fit waits, or is answered 503 and comes again.
+// does not wait for bodies that take seconds. These are two limits, because with one semaphore nobody passes who came
+// earlier: an order would wait behind them. A body that does not fit waits, or is answered 503 and comes again.
 const (
 	maxSmallBody   = 16 << 10 // is read without counting it, and parsed beside others; orders have a few kilobytes
 	maxLargeBodies = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/base64"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -85,18 +84,15 @@ func (s *Service) page(venueID string, from, limit int) (records []map[string]an
 	return records, venue.Employees - venue.gone, next
 }
 
-// cursor encodes a place in a venue's list. It is refused for another venue, and stays valid over a
-// restart of the simulator.
-func cursor(venueID string, n int) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(venueID + strconv.Itoa(n)))
-}
+// cursor names a place in a venue's list. It is refused for another venue, and stays valid over a restart of the
+// simulator.
+func cursor(venueID string, n int) string { return venueID + "." + strconv.Itoa(n) }
 
 // openCursor is the reverse of cursor. It is false for text that cursor has not made for this venue.
 func openCursor(venueID, cursor string) (n int, ok bool) {
-	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
-	place, ours := strings.CutPrefix(string(decoded), venueID)
-	n, err2 := strconv.Atoi(place)
-	return n, err == nil && err2 == nil && ours
+	place, ours := strings.CutPrefix(cursor, venueID+".")
+	n, err := strconv.Atoi(place)
+	return n, err == nil && ours
 }
 
 // AddEmployees adds n employees to a venue, at the end of the list.

@@ -59,7 +59,7 @@ type Options struct {
 // A Restaurant is a venue of the service.
 type Restaurant struct {
 	ID string // UUID
-	// Scopes of its tokens. Default (nil): all of [Scopes].
+	// Scopes of its tokens. Default (nil): those that the contract names, and labor:read.
 	Scopes []string
 	// Employees is how many employees it has at the start; see [Staff].
 	Employees int
@@ -70,11 +70,6 @@ type Restaurant struct {
 
 // scopeLabor is not in the contract, which does not state which call needs which scope. The labor endpoints require it.
 const scopeLabor = "labor:read"
-
-// Scopes are the scopes of a token unless [Venue.Scopes] says otherwise.
-func Scopes() []string {
-	return []string{"checks:read", scopeLabor, "menu:read"}
-}
 
 // DefaultZone is the default of [Venue.Zone].
 const DefaultZone = "Australia/Melbourne"
@@ -115,7 +110,7 @@ func New(o Options) *Service {
 		v.ID, _ = contract.CanonicalID(v.ID)
 		v.Zone = cmp.Or(v.Zone, DefaultZone)
 		if v.Scopes == nil {
-			v.Scopes = Scopes()
+			v.Scopes = []string{"checks:read", scopeLabor, "menu:read"}
 		}
 		service.venues[v.ID] = &venue{Restaurant: v}
 	}
