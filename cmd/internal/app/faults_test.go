@@ -103,6 +103,9 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 		}, nil, "certificate/expired/webhook", "webhook: it expired", "renew ", false},
 		{"a typo in the file", nil, onDisk("printer: []"), "config/invalid", "configuration on disk is refused",
 			"correct it", false},
+		{"a time zone that does not exist", nil, onDisk(grillOnly + "venues: [ { id: " + otherVenue +
+			", name: Grill, timezone: Australia/Melborne } ]\n"), "config/invalid", "configuration on disk is refused",
+			"correct it", false},
 		{"a secret that was removed", nil, onDisk(grillOnly + "receiver: { secret_file: removed }"),
 			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", "correct it",
 			false},

@@ -122,7 +122,7 @@ func (a *App) reload() (done ReloadResult, err error) {
 	return a.activate(next)
 }
 
-// activate applies next, and says what that did.
+// activate applies next, and returns the warnings.
 func (a *App) activate(next *snapshot) (done ReloadResult, err error) {
 	if err = a.apply(next); err != nil {
 		return done, err
