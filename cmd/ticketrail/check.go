@@ -28,7 +28,7 @@ says.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// Before the stations are asked: that takes seconds, and the file is valid whatever they answer.
-			err := c.checkFile(cmd, c.config, doctor.Check, doctor.CheckInstalled)
+			err := c.checkFile(cmd, c.config, doctor.Check)
 			if err != nil || !online {
 				return err
 			}
@@ -56,7 +56,7 @@ ticketrail-relay.service is installed with this file, it also checks, as root,
 that the service's user can read it. It asks no server: see "relay status".`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.checkFile(cmd, c.relayConfig(), doctor.CheckRelay, doctor.CheckRelayInstalled)
+			return c.checkFile(cmd, c.relayConfig(), doctor.CheckRelay)
 		},
 	})
 }
@@ -67,18 +67,11 @@ func fileOnlyFlag(cmd *cobra.Command) *cobra.Command {
 }
 
 // checkFile checks a file, as it is installed or with --file-only alone, and shows its warnings or its problem.
-func (c *cli) checkFile(cmd *cobra.Command, path string, alone func(string) ([]string, error),
-	installed func(context.Context, string) ([]string, error),
+func (c *cli) checkFile(cmd *cobra.Command, path string,
+	check func(ctx context.Context, path string, installed bool) (warnings []string, err error),
 ) error {
 	fileOnly, _ := cmd.Flags().GetBool("file-only")
-	var warnings []string
-	var problem error
-	if fileOnly {
-		warnings, problem = alone(path)
-	} else {
-		warnings, problem = installed(cmd.Context(), path)
-	}
-
+	warnings, problem := check(cmd.Context(), path, !fileOnly)
 	// On stderr, so that a script which reads stdout still gets the one line.
 	for _, w := range warnings {
 		if err := printLine(c.err, "warning: %s", w); err != nil {

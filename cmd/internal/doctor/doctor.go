@@ -17,25 +17,13 @@ import (
 )
 
 // Check is [setup.Load] for an operator: besides the problems it returns warnings, about things that are
-// allowed but probably not meant. Warnings do not keep the daemon from starting.
-func Check(path string) (warnings []string, err error) {
-	_, warnings, err = check(path)
-	return warnings, err
-}
-
-func check(path string) (conf *config.Config, warnings []string, err error) {
-	if conf, err = setup.Load(path); err != nil {
-		return nil, nil, err
-	}
-	return conf, append(conf.Warnings, station.FontWarnings(conf)...), nil
-}
-
-// CheckInstalled is [Check] on a box with the units of ticketrail. An obstacle that keeps the service from using the
-// configuration is an error too, although the file is right, and so is a certificate that has expired.
-func CheckInstalled(ctx context.Context, path string) (warnings []string, err error) {
+// allowed but probably not meant. Warnings do not keep the daemon from starting. As installed, on a box with the units
+// of ticketrail, an obstacle that keeps the service from using the configuration is an error too, although the file is
+// right, and so is a certificate that has expired.
+func Check(ctx context.Context, path string, installed bool) (warnings []string, err error) {
 	conf, warnings, err := check(path)
-	if err != nil {
-		return nil, err
+	if err != nil || !installed {
+		return warnings, err
 	}
 
 	found := UnitFindings(ctx, path, conf)
@@ -46,6 +34,13 @@ func CheckInstalled(ctx context.Context, path string) (warnings []string, err er
 	}
 
 	return withFindings(warnings, found)
+}
+
+func check(path string) (conf *config.Config, warnings []string, err error) {
+	if conf, err = setup.Load(path); err != nil {
+		return nil, nil, err
+	}
+	return conf, append(conf.Warnings, station.FontWarnings(conf)...), nil
 }
 
 // withFindings adds findings to warnings; those that keep a service from starting are the error.
@@ -63,21 +58,16 @@ func withFindings(warnings []string, findings []finding.Finding) ([]string, erro
 }
 
 // CheckRelay is [Check] for the file of a relay.
-func CheckRelay(path string) (warnings []string, err error) {
+func CheckRelay(ctx context.Context, path string, installed bool) (warnings []string, err error) {
 	conf, err := config.LoadRelay(path)
 	if err != nil {
 		return nil, err
 	}
-	return conf.Warnings, nil
-}
-
-// CheckRelayInstalled is [CheckInstalled] for the file of a relay.
-func CheckRelayInstalled(ctx context.Context, path string) (warnings []string, err error) {
-	if warnings, err = CheckRelay(path); err != nil {
-		return nil, err
+	if !installed {
+		return conf.Warnings, nil
 	}
 	user := serviceUnit(ctx, relayUnit, path)["User"]
-	return withFindings(warnings, readable(ctx, relayUnit, user, path, "relay", "check"))
+	return withFindings(conf.Warnings, readable(ctx, relayUnit, user, path, "relay", "check"))
 }
 
 // CheckOnline asks the printers, the displays, the point-of-sale API and the clock. No ticket is printed. It connects

@@ -37,6 +37,7 @@ func Inspect(
 	if err != nil {
 		return fields, err
 	}
+
 	// One byte more than the limit tells a body that is too large from one that just fits.
 	raw, err := io.ReadAll(io.LimitReader(body, int64(conf.Receiver.MaxBody)+1))
 	if err != nil {
@@ -46,20 +47,24 @@ func Inspect(
 		return fields, fmt.Errorf("the body is larger than receiver.max_body (%d bytes): the daemon would answer 400",
 			conf.Receiver.MaxBody)
 	}
+
 	req, err := contract.Open(raw, conf.Receiver.Mode())
 	if err != nil {
 		return fields, fmt.Errorf("the daemon would answer 400: %w", err)
 	}
+
 	made := routes.Traced().Split(req, sender.Plan(), device, time.Now(), nil)
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "request %s for venue %s\n", layout.Clean(req.ID), sender.Name)
 	for _, a := range req.Anomalies {
 		fmt.Fprintf(&out, "anomaly: %s\n", layout.Clean(fmt.Sprint(a)))
 	}
+
 	leaves := routes.Leaves(req)
 	fields = admin.Fields{Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence,
 		Venues: []admin.VenueFields{{Name: sender.Name, Shape: receiver.ShapeOf(leaves)}}}
 	fmt.Fprintf(&out, "\n%s\n", markBody(raw, leaves, colour))
+
 	out.WriteString(made.Trace)
 	for _, d := range made.Request.Drafts {
 		options, err := station.LayoutOptions(conf, d.Station)
@@ -71,6 +76,7 @@ func Inspect(
 		lines := layout.ComposeWith(ticket.Delivery{Station: d.Station, Attempt: 1, Ticket: d.Ticket}, options)
 		out.WriteString(layout.Plain(lines, options.Columns))
 	}
+
 	// Written at the end, so that an error leaves no half ticket that looks complete.
 	_, err = w.Write(out.Bytes())
 	return fields, err

@@ -150,7 +150,7 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 			return "", err
 		}
 	}
-	_, err = CheckInstalled(ctx, path)
+	_, err = Check(ctx, path, true)
 	return secret, err
 }
 
