@@ -52,12 +52,6 @@ func (c *cli) jobsShow() *cobra.Command {
 func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	job := x.Job
 	rows := newTable(c.out)
-	given := func(name, value string) {
-		if value != "" {
-			rows.row(name, value)
-		}
-	}
-
 	rows.row("job", strconv.FormatUint(job.ID, 10))
 	rows.row("state", string(job.State))
 	rows.row("station", job.Station)
@@ -67,8 +61,8 @@ func (c *cli) showJob(x admin.Detail, related []admin.Job) error {
 	}
 
 	rows.row("attempts", strconv.Itoa(job.Attempts))
-	given("note", jobNote(job))
-	given("order", orderOf(job))
+	rows.given("note", jobNote(job))
+	rows.given("order", orderOf(job))
 	rows.row("request", job.Request)
 	rows.row("record", job.Record)
 	rows.row("venue", strings.TrimSpace(job.VenueName+" "+job.Venue))

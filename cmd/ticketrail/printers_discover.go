@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/queue/ticket"
 )
 
 // printersDiscover is for an operator who stands before printers of unknown addresses.
@@ -51,11 +52,8 @@ func (c *cli) discover(ctx context.Context, networks []string) ([]doctor.FoundPr
 	for _, p := range search.Large {
 		fmt.Fprintf(c.err, "%s is large and is not asked: name a part of it with --network\n", p)
 	}
-	addresses := fmt.Sprintf("%d addresses", len(search.Addresses()))
-	if len(search.Addresses()) == 1 {
-		addresses = "1 address"
-	}
-	fmt.Fprintf(c.err, "asking %s and USB, at most %s\n", addresses, search.Duration().Round(time.Second))
+	fmt.Fprintf(c.err, "asking %s and USB, at most %s\n", ticket.Plural(len(search.Addresses()), "host"),
+		search.Duration().Round(time.Second))
 	return search.Run(ctx)
 }
 

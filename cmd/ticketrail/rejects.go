@@ -69,17 +69,11 @@ func (c *cli) rejectsShow() *cobra.Command {
 // says why.
 func (c *cli) showReject(r admin.Reject) error {
 	rows := newTable(c.out)
-	given := func(name, value string) {
-		if value != "" {
-			rows.row(name, value)
-		}
-	}
-
 	rows.row("reject", strconv.FormatUint(r.ID, 10))
 	rows.row(c.timeHead("time"), c.formatTime(r.Time))
-	given("venue", r.Venue)
-	given("device", r.Device)
-	given("address", r.Address)
+	rows.given("venue", r.Venue)
+	rows.given("device", r.Device)
+	rows.given("address", r.Address)
 	rows.row("code", r.Code)
 	rows.row("message", r.Message)
 	if !r.Printed.IsZero() {

@@ -11,6 +11,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/queue/ticket"
 )
 
 func (c *cli) screensList() *cobra.Command {
@@ -73,14 +74,8 @@ func ticketsOf(s admin.Screen) string {
 	return text
 }
 
-// pages is the number of open pages of a screen, as the listings show it. It is text and not a
-// number, because the column also has states.
-func pages(n int) string {
-	if n == 1 {
-		return "1 page open"
-	}
-	return strconv.Itoa(n) + " pages open"
-}
+// pages is the number of open pages of a screen, in a column that also has states.
+func pages(n int) string { return ticket.Plural(n, "page") + " open" }
 
 // screensPair lets in a browser on another machine: orders have names in them, and anyone on the
 // restaurant's network can open the page.

@@ -107,6 +107,13 @@ func (t table) row(cells ...string) {
 	fmt.Fprintln(t, strings.Join(cells, "\t"))
 }
 
+// given adds a row about a value, if there is one.
+func (t table) given(name, value string) {
+	if value != "" {
+		t.row(name, value)
+	}
+}
+
 func (t table) end() error {
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write output: %w", err)
