@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -10,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"ticketrail/printer/layout"
 )
 
 // Size is a number of bytes, written with a unit: 512KiB, 1MiB.
@@ -153,24 +150,6 @@ func fromText(from, to reflect.Value) (any, error) {
 		parts = append(parts, strings.TrimSpace(part))
 	}
 	return parts, nil
-}
-
-// typeName is the name of a type in messages.
-func typeName(t reflect.Type) string {
-	return cmp.Or(map[reflect.Type]string{
-		reflect.TypeFor[string]():              "text",
-		reflect.TypeFor[bool]():                "true or false",
-		reflect.TypeFor[int]():                 "a number",
-		reflect.TypeFor[time.Duration]():       "a duration such as 4s",
-		reflect.TypeFor[Size]():                "a size such as 1MiB",
-		reflect.TypeFor[netip.Prefix]():        "a network such as 192.168.1.0/24",
-		reflect.TypeFor[layout.Size]():         "a size of letters such as 2x2",
-		reflect.TypeFor[MAC]():                 "a MAC address such as 00:26:ab:12:34:56",
-		reflect.TypeFor[Hours]():               `opening hours such as "mon-fri 11:30-14:30"`,
-		reflect.TypeFor[map[string][]string](): "names of fields, each with a list of paths",
-		reflect.TypeFor[KeyMap]():              "actions, each with a list of keys",
-		reflect.TypeFor[Override]():            "profile keys with values",
-	}[t], "keys with values")
 }
 
 func isBareNumber(text string) bool {

@@ -158,7 +158,7 @@ const maxOverride = 6
 // may occur once.
 func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 	if n.Kind != yaml.MappingNode {
-		f.add(path, "expected %s, got %s", typeName(t), describe(n))
+		f.add(path, "expected keys with values, got %s", describe(n))
 		return false
 	}
 
@@ -273,31 +273,25 @@ func elementName(n *yaml.Node) string {
 	return ""
 }
 
-// scalar validates a single value. YAML's type must be the one expected: a device id 0012 that YAML
-// reads as the number ten is a mistake that no message would ever show. The value is then passed on
-// as text, as if from the environment, for the decoding hooks to parse.
+// scalar validates a single value. Text must be text for YAML too: a device id 0012 that YAML reads as the number ten is
+// a mistake that no message would ever show. The value is then passed on as text, as if from the environment, for the
+// decoding hooks to parse.
 func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
-	tag := n.ShortTag()
-	var fits bool
 	switch {
 	case n.Kind != yaml.ScalarNode:
-	case t.Kind() == reflect.Bool:
-		fits = tag == "!!bool" || tag == "!!str" && n.Style == 0
-	case t.Kind() == reflect.Int:
-		fits = tag == "!!int" || tag == "!!float"
-	case t.Kind() == reflect.String:
-		if fits = tag == "!!str"; !fits && isPlainWord(n.Value) {
-			f.add(path, "YAML does not read %s as text; put it in quotes: %q", n.Value, n.Value)
-			return false
-		}
-	default: // a number lacks a unit; the decoding hook reports that
-		fits = tag == "!!str" || tag == "!!int" || tag == "!!float"
-	}
-
-	if !fits {
-		f.add(path, "expected %s, got %s", typeName(t), describe(n))
+		f.add(path, "expected one value, got %s", describe(n))
+		return false
+	case t.Kind() == reflect.String && n.ShortTag() != "!!str" && isPlainWord(n.Value):
+		f.add(path, "YAML does not read %s as text; put it in quotes: %q", n.Value, n.Value)
+		return false
+	case t.Kind() == reflect.String && n.ShortTag() != "!!str":
+		f.add(path, "YAML does not read %s as text; put it in quotes", quote(n.Value))
+		return false
+	case (t.Kind() == reflect.Bool || t.Kind() == reflect.Int) && n.Style != 0:
+		f.add(path, "%s is text; write it without quotes", quote(n.Value))
 		return false
 	}
+
 	n.Tag = "!!str"
 	return true
 }
