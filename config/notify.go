@@ -96,15 +96,11 @@ func (k *checker) recipientAddress(at string, r *Recipient) {
 		k.add(at+".url", "and url_file are both set; keep one")
 		return
 	case r.URLFile != "":
-		lines, err := secretLines(r.URLFile)
-		if err == nil && len(lines) > 1 {
-			err = fmt.Errorf("%s has %d lines; write one URL", r.URLFile, len(lines))
-		}
-		if err != nil {
+		var err error
+		if address, err = secretLine(r.URLFile); err != nil {
 			k.add(at+".url_file", "%v", err)
 			return
 		}
-		address = lines[0]
 	case address == "":
 		k.add(at+".url", "is missing; for example ntfy://ntfy.sh/TOPIC, or put it into a file and set url_file")
 		return

@@ -103,6 +103,18 @@ func secretLines(name string) ([]string, error) {
 	return lines, nil
 }
 
+// secretLine returns the only line of a small file.
+func secretLine(name string) (string, error) {
+	lines, err := secretLines(name)
+	if err != nil {
+		return "", err
+	}
+	if len(lines) != 1 {
+		return "", fmt.Errorf("%s has %d lines; it must have only one", name, len(lines))
+	}
+	return lines[0], nil
+}
+
 // readFile reads a regular file of at most limit bytes, so that a wrong name that leads to a pipe
 // or to /dev/zero neither blocks the daemon nor fills its memory. missing is the advice if there is
 // no such file.

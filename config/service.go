@@ -14,14 +14,8 @@ import (
 
 // ReadSecret reads the current client secret. Its errors never contain the file's text.
 func (s Service) ReadSecret() (Secret, error) {
-	lines, err := secretLines(s.ClientSecretFile)
-	if err != nil {
-		return Secret{}, err
-	}
-	if len(lines) != 1 {
-		return Secret{}, fmt.Errorf("%s has %d lines; it must contain only the secret", s.ClientSecretFile, len(lines))
-	}
-	return Secret{lines[0]}, nil
+	text, err := secretLine(s.ClientSecretFile)
+	return Secret{text}, err
 }
 
 // Client makes a client of the API. It does not connect. A nil through is the network. The secret is read from its file
