@@ -48,6 +48,7 @@ func (k *checker) checkAll() {
 	k.ticket()
 	k.service()
 	k.metrics()
+	k.ports()
 	k.notify()
 }
 

@@ -67,14 +67,10 @@ func (k *checker) screens() {
 
 // prepScreen checks the keys of a screen with tickets of its own.
 func (k *checker) prepScreen(at string, s *Screen) {
-	if len(s.Of) > 0 {
-		k.add(at+".of", "is only for screens of mode pass")
-	}
-	if len(s.LeaveOut) > 0 {
-		k.add(at+".leave_out", "is only for screens of mode pass")
-	}
-	if s.PickupNames {
-		k.add(at+".pickup_names", "is only for screens of mode pass")
+	for _, key := range []string{"of", "leave_out", "pickup_names"} {
+		if k.lines[at+"."+key] != 0 {
+			k.add(at+"."+key, "is only for screens of mode pass")
+		}
 	}
 	if b, _ := k.c.BackupOf(s.Name); b == "" && !k.hasProblemBelow(at) && !k.hasProblem("fallback") {
 		k.warn(at+".backup", "is not set, and the fallback cannot be used: while no browser shows this screen, "+
@@ -94,32 +90,21 @@ func (k *checker) passScreen(at string, s *Screen) {
 		}
 	}
 
+	var own []string // the screens that have tickets of their own
+	for _, other := range k.c.Screens {
+		if !other.IsPass() && other.Name != "" {
+			own = append(own, other.Name)
+		}
+	}
+
 	for j, name := range s.Of {
 		here := fmt.Sprintf("%s.of[%d]", at, j)
-		found := slices.IndexFunc(k.c.Screens, func(o Screen) bool { return o.Name == name })
-		switch {
-		case slices.Index(s.Of, name) < j:
+		if slices.Index(s.Of, name) < j {
 			k.add(here, "%s is listed twice", quote(name))
-		case name == s.Name:
-			k.add(here, "%s is this screen itself; list other screens", quote(name))
-		case found >= 0 && k.c.Screens[found].IsPass():
-			k.add(here, "%s is a screen of mode pass; list screens of mode prep", quote(name))
-		case found < 0 && slices.Contains(k.c.Stations(), name):
-			k.add(here, "%s is not a screen; a pass shows only other screens", quote(name))
-		case found < 0:
-			k.add(here, "%s", notFound("screen", name, k.screensOfTheirOwn()))
+		} else if !slices.Contains(own, name) {
+			k.add(here, "%s", notFound("screen of mode prep", name, own))
 		}
 	}
-}
-
-// screensOfTheirOwn returns the names of the screens that have tickets of their own.
-func (k *checker) screensOfTheirOwn() (names []string) {
-	for _, s := range k.c.Screens {
-		if !s.IsPass() && s.Name != "" {
-			names = append(names, s.Name)
-		}
-	}
-	return names
 }
 
 func (k *checker) kds() {
@@ -142,39 +127,15 @@ func (k *checker) kds() {
 // display checks where the pages of the screens are served.
 func (k *checker) display() {
 	pages := &k.c.Display
-	k.displayListen()
+	if pages.Listen != "" {
+		k.addIf("display.listen", listenProblem(pages.Listen, pages.Insecure || pages.TLS.Enabled(),
+			"set display.tls, or display.insecure: true"))
+	} else if len(k.c.Screens) > 0 {
+		k.add("display.listen", "is empty, and there are screens; for example 127.0.0.1:9322")
+	}
+
 	for _, r := range pages.Colours.Rules() {
 		k.words("display.colours."+r.Colour, r.Words)
 	}
 	k.keyPair("display.tls", pages.TLS.CertFile, pages.TLS.KeyFile, false)
-}
-
-// displayListen checks the address of the pages.
-func (k *checker) displayListen() {
-	display := &k.c.Display
-	if display.Listen == "" {
-		if len(k.c.Screens) > 0 {
-			k.add("display.listen", "is empty, and there are screens; for example 127.0.0.1:9322")
-		}
-		return
-	}
-	if msg := listenProblem(display.Listen, display.Insecure || display.TLS.Enabled(),
-		"set display.tls, or display.insecure: true"); msg != "" {
-		k.add("display.listen", "%s", msg)
-		return
-	}
-
-	for _, other := range []struct{ key, listen string }{{"receiver.listen", k.c.Receiver.Listen},
-		{"metrics.listen", k.c.Metrics.Listen}} {
-		switch {
-		case !samePort(display.Listen, other.listen):
-		case len(k.c.Screens) > 0:
-			k.add("display.listen", "%s is already used by %s; use a different port", quote(display.Listen), other.key)
-		default: // such a file was right before there was a page for managers
-			k.warn("display.listen", "%s is already used by %s: the page for managers is not served",
-				quote(display.Listen), other.key)
-			display.Listen = ""
-			return
-		}
-	}
 }

@@ -65,10 +65,3 @@ func TestTheKeysOfAScreenKeepTheirSpelling(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestThePageForManagersIsNotServedAtTheAddressOfTheWebhook(t *testing.T) {
-	// Without screens such a file was right before there was a page for managers.
-	if c := mustLoad(t, good+"display: { listen: \"127.0.0.1:8443\" }\n"); c.Display.Listen != "" {
-		t.Errorf("it listens at %q", c.Display.Listen)
-	}
-}

@@ -41,6 +41,19 @@ func listenAddr(hostport string) (addr netip.Addr, msg string) {
 	return addr.Unmap(), ""
 }
 
+// ports checks that no two servers have one address.
+func (k *checker) ports() {
+	servers := [][2]string{{"receiver.listen", k.c.Receiver.Listen}, {"metrics.listen", k.c.Metrics.Listen},
+		{"display.listen", k.c.Display.Listen}}
+	for i, one := range servers {
+		for _, other := range servers[:i] {
+			if samePort(one[1], other[1]) {
+				k.add(one[0], "%s is already used by %s; use a different port", quote(one[1]), other[0])
+			}
+		}
+	}
+}
+
 func (k *checker) metrics() {
 	listen := k.c.Metrics.Listen
 	addr, msg := listenAddr(listen)
@@ -48,8 +61,6 @@ func (k *checker) metrics() {
 	case listen == "":
 	case msg != "":
 		k.add("metrics.listen", "%s", msg)
-	case samePort(listen, k.c.Receiver.Listen):
-		k.add("metrics.listen", "%s is already used by receiver.listen; use a different port", quote(listen))
 	case !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
 		k.warn("metrics.listen", "%s may be reachable from the internet, and needs no password", quote(listen))
 	}

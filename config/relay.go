@@ -69,6 +69,7 @@ func LoadRelay(path string) (*Relay, error) {
 	check.secrets()
 	check.tls()
 	check.metrics()
+	check.ports()
 	relay.Receiver = check.c.Receiver
 	relay.State = check.file("state", relay.State)
 	check.servers("nats.urls", relay.NATS.URLs)
