@@ -63,8 +63,6 @@ func (k *checker) receiver() {
 
 	// The path may contain a secret, so messages do not repeat it.
 	switch {
-	case !strings.HasPrefix(hook.Path, "/"):
-		k.add("receiver.path", "does not begin with /; for example /webhooks/print")
 	case !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(hook.Path) ||
 		strings.Contains(hook.Path+"/", "/../") || strings.Contains(hook.Path+"/", "/./"):
 		k.add("receiver.path", "is not a plain path of letters, digits and . _ ~ - between single slashes; "+

@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"ticketrail/printer/layout"
 )
 
 // A Problem is one thing that is wrong with the configuration.
@@ -91,7 +91,7 @@ func (f *findings) warn(path, format string, args ...any) {
 
 // problem makes a Problem with the line or variable of path, or of its section.
 func (f *findings) problem(path, format string, args ...any) Problem {
-	found := Problem{Path: path, Msg: clean(fmt.Sprintf(format, args...))}
+	found := Problem{Path: path, Msg: layout.Clean(fmt.Sprintf(format, args...))}
 	for at := path; at != "" && found.Line == 0 && found.Variable == ""; {
 		found.Line, found.Variable = f.lines[at], f.env[at]
 		at = at[:max(strings.LastIndexAny(at, ".["), 0)]
@@ -101,16 +101,6 @@ func (f *findings) problem(path, format string, args ...any) Problem {
 		found.Element = f.elements[list+"]"]
 	}
 	return found
-}
-
-// clean keeps text of the file from controlling the terminal on which a message is shown.
-func clean(msg string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, msg)
 }
 
 // hasProblem reports whether the value at path, or its section, has a problem. A

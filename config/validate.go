@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
+
+	"ticketrail/printer/layout"
 )
 
 // viper silently accepts mistakes that cost orders: it reads the first of two documents and ignores
@@ -96,7 +98,7 @@ func (f *findings) document(data []byte) (root *yaml.Node, err error) {
 func (f *findings) syntax(data []byte, err error) Problem {
 	line, msg := 1, strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.HasPrefix(msg, "unknown anchor") { // the parser does not say where
-		return Problem{Path: f.file, Msg: clean("is not YAML: " + msg +
+		return Problem{Path: f.file, Msg: layout.Clean("is not YAML: " + msg +
 			"; put a value that begins with * in quotes")}
 	}
 	if match := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(msg); match != nil {
@@ -120,7 +122,7 @@ func (f *findings) syntax(data []byte, err error) Problem {
 		}
 	}
 
-	return Problem{Path: fmt.Sprintf("%s:%d", f.file, line), Msg: clean("is not YAML: " + msg + hint)}
+	return Problem{Path: fmt.Sprintf("%s:%d", f.file, line), Msg: layout.Clean("is not YAML: " + msg + hint)}
 }
 
 // validate reports the mistakes in n as a value of type t, and removes them from n. It reports

@@ -16,6 +16,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/printer/layout"
 )
 
 // The commands that talk to the running daemon share the search for its socket, and their kinds. asking is any of
@@ -223,7 +224,7 @@ func jobIDs(ctx context.Context, d *admin.Client) (ids []cobra.Completion) {
 	jobs, _ := d.Jobs(ctx, admin.Filter{Limit: terminalLimit})
 	for _, j := range jobs {
 		about := strings.TrimSuffix(fmt.Sprintf("%s at %s, %s", j.State, j.Station, orderOf(j)), ", ")
-		ids = append(ids, cobra.CompletionWithDesc(strconv.FormatUint(j.ID, 10), singleLine(about)))
+		ids = append(ids, cobra.CompletionWithDesc(strconv.FormatUint(j.ID, 10), layout.Clean(about)))
 	}
 	return ids
 }
@@ -231,7 +232,7 @@ func jobIDs(ctx context.Context, d *admin.Client) (ids []cobra.Completion) {
 func rejectIDs(ctx context.Context, d *admin.Client) (ids []cobra.Completion) {
 	all, _ := d.Rejects(ctx)
 	for _, r := range all {
-		ids = append(ids, cobra.CompletionWithDesc(strconv.FormatUint(r.ID, 10), singleLine(r.Code)))
+		ids = append(ids, cobra.CompletionWithDesc(strconv.FormatUint(r.ID, 10), layout.Clean(r.Code)))
 	}
 	return ids
 }

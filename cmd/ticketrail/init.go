@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/printer/layout"
 )
 
 // init writes the first configuration of a box.
@@ -291,7 +292,7 @@ func (c *cli) showNext(s doctor.Setup, secret string, started bool) error {
 	}
 
 	return write(c.out, strings.NewReplacer("ROUTER", router, "FIRST", first, "PROGRAM", program,
-		"VENUE", singleLine(s.VenueName),
+		"VENUE", layout.Clean(s.VenueName),
 		"SECRETFILE", filepath.Join(filepath.Dir(c.config), "secrets/webhook"), "HOST", cmp.Or(s.Host, "HOST"),
 		"SECRET", secret, "FLAG", flag, "LOCAL", localURL(s), "ID", s.VenueID, "ORDER", uuid.NewString(),
 	).Replace(`

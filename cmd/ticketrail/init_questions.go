@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"ticketrail/printer/layout"
 )
 
 // questions asks on stdout and reads lines from stdin. After an error it asks nothing more.
@@ -42,7 +44,7 @@ func (q *questions) ask(flag, question, byDefault string, take func(string) erro
 	}
 
 	for range maxTries {
-		if q.fail(write(q.c.out, singleLine(question+hint)+": ")); q.err != nil {
+		if q.fail(write(q.c.out, layout.Clean(question+hint)+": ")); q.err != nil {
 			return
 		}
 		if !q.in.Scan() {

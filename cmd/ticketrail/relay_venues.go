@@ -14,6 +14,7 @@ import (
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/relay"
 	"ticketrail/config"
+	"ticketrail/printer/layout"
 	store "ticketrail/receiver/relay"
 )
 
@@ -114,7 +115,7 @@ func (c *cli) addVenues(ctx context.Context, from, folder string) error {
 
 // checkVenue checks the venue that a person typed.
 func checkVenue(v store.VenueEntry) error {
-	if strings.TrimSpace(v.Name) == "" || singleLine(v.Name) != v.Name {
+	if strings.TrimSpace(v.Name) == "" || layout.Clean(v.Name) != v.Name {
 		return usagef("--name %q is not a name: what do people call the venue?", v.Name)
 	}
 	if _, err := time.LoadLocation(v.Timezone); err != nil || v.Timezone == "Local" {
@@ -211,7 +212,7 @@ or replaced. Orders wait until the new file is there.`,
 		if err := a.Renew(ctx, v.ID, file); err != nil {
 			return fmt.Errorf("renew the token of %s: %w", v.Name, err)
 		}
-		return write(c.out, singleLine("renewed "+v.Name)+"\n"+c.boxLines(a.Conf, v.ID, file))
+		return write(c.out, layout.Clean("renewed "+v.Name)+"\n"+c.boxLines(a.Conf, v.ID, file))
 	})
 }
 
@@ -228,6 +229,6 @@ where the old one stopped, and nothing is printed twice.`,
 		if err := a.Remove(ctx, v.ID); err != nil {
 			return fmt.Errorf("remove venue %s: %w", v.ID, err)
 		}
-		return write(c.out, singleLine("removed "+v.Name)+"\n")
+		return write(c.out, layout.Clean("removed "+v.Name)+"\n")
 	})
 }

@@ -71,7 +71,7 @@ func write(w io.Writer, s string) error {
 
 // printLine writes one line without control characters. The format is ours; its arguments are not.
 func printLine(w io.Writer, format string, args ...any) error {
-	return write(w, singleLine(fmt.Sprintf(format, args...))+"\n")
+	return write(w, layout.Clean(fmt.Sprintf(format, args...))+"\n")
 }
 
 // A page is several lines of output.
@@ -79,13 +79,7 @@ type page struct{ strings.Builder }
 
 // add adds a line without control characters.
 func (p *page) add(format string, args ...any) {
-	p.WriteString(singleLine(fmt.Sprintf(format, args...)) + "\n")
-}
-
-// singleLine makes text safe for one line of a terminal: a value must not start a line of its own.
-// Line breaks become spaces and are not dropped: two words must not become one.
-func singleLine(s string) string {
-	return layout.Clean(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(s))
+	p.WriteString(layout.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // A table aligns its columns once all rows are known.
@@ -102,7 +96,7 @@ func newTable(w io.Writer, heads ...string) table {
 // row adds a row. An error comes again at the end.
 func (t table) row(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = singleLine(cell)
+		cells[i] = layout.Clean(cell)
 	}
 	fmt.Fprintln(t, strings.Join(cells, "\t"))
 }

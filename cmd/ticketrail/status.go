@@ -14,6 +14,7 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/printer/layout"
 )
 
 // status is the first command at 19:30: is it this box, and how is it mended? Everything in it comes from the daemon
@@ -176,7 +177,7 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 	if err != nil {
 		// The text has the remedy.
 		return []finding.Finding{finding.New("daemon/not_asked", finding.Fail, "it cannot be asked",
-			singleLine(err.Error()), "")}
+			layout.Clean(err.Error()), "")}
 	}
 
 	return seen.Findings

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/config"
+	"ticketrail/printer/layout"
 )
 
 // A part is one file of the bundle. If it could not be collected, its text is the reason.
@@ -76,7 +77,7 @@ func (c *cli) supportParts(ctx context.Context) []part {
 // orError is the text, or why there is none.
 func orError(text []byte, err error) []byte {
 	if err != nil {
-		return []byte(singleLine(err.Error()) + "\n")
+		return []byte(layout.Clean(err.Error()) + "\n")
 	}
 	return text
 }
