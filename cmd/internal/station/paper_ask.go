@@ -48,6 +48,7 @@ func askPrinters(ctx context.Context, conf *config.Config) (out []answer) {
 	asking.Wait()
 	for _, c := range conf.Printers {
 		status := *answers[transport.CanonicalAddress(c.Address)]
+		status.Since = time.Time{} // since it was asked, which says nothing
 		out = append(out, answer{fine: howItAnswers(status),
 			Station: finding.Station{Name: c.Name, Address: c.Address, Device: new(deviceState(status))}})
 	}
