@@ -275,9 +275,9 @@ func elementName(n *yaml.Node) string {
 	return ""
 }
 
-// scalar validates a single value. Text must be text for YAML too: a device id 0012 that YAML reads as the number ten is
-// a mistake that no message would ever show. The value is then passed on as text, as if from the environment, for the
-// decoding hooks to parse.
+// scalar validates a single value. Text must be text for YAML too: a device id 0012 that YAML reads as the number ten
+// is a mistake that no message would ever show. The value is then passed on as text, as if from the environment, for
+// the decoding hooks to parse.
 func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
 	switch {
 	case n.Kind != yaml.ScalarNode:
