@@ -54,7 +54,7 @@ func (a answer) add(prefix string, members map[string]json.RawMessage) {
 		var inner map[string]json.RawMessage
 
 		switch {
-		case raw[0] == '{' && strings.Count(prefix, ".") < 5 && json.Unmarshal(raw, &inner) == nil:
+		case raw[0] == '{' && strings.Count(prefix, ".") < 4 && json.Unmarshal(raw, &inner) == nil:
 			a.add(prefix+name+".", inner)
 			continue
 		case raw[0] == '[':

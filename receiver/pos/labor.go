@@ -275,9 +275,9 @@ func (l *listing) compareCounts() error {
 	return nil
 }
 
-// nextCursor finds the cursor of the next page; "": this is the last. The contract states no place. The first one that
-// there is has it, even if it is empty: a plain "cursor" beside an empty "nextCursor" is the page's own. Where one page
-// names it, all do.
+// nextCursor finds the cursor of the next page; "": this is the last. The contract states no place. Where one page
+// names it, all do. Until that place is known, one whose name says "next" is believed even if it is empty: a plain
+// "cursor" beside it may be the page's own.
 func (l *listing) nextCursor(answered answer) string {
 	places := []string{headerPlace + "X-Next-Cursor", "nextCursor", "next_cursor", "meta.nextCursor",
 		"meta.next_cursor", "pagination.nextCursor", "pagination.next_cursor", "cursor", "meta.cursor",
@@ -286,15 +286,19 @@ func (l *listing) nextCursor(answered answer) string {
 		places = []string{l.cursorAt}
 	}
 
+	emptyNext := false
 	for _, place := range places {
 		value, there := answered.texts[place]
 		if name, isHeader := strings.CutPrefix(place, headerPlace); isHeader {
 			value, there = strings.TrimSpace(answered.header.Get(name)), answered.header.Values(name) != nil
 		}
-		if there {
-			l.cursorAt, l.paged = place, value != "" || l.paged
+
+		isNext := strings.Contains(strings.ToLower(place), "next")
+		if value != "" && (isNext || !emptyNext) {
+			l.cursorAt, l.paged = place, true
 			return value
 		}
+		emptyNext = emptyNext || isNext && there
 	}
 	return ""
 }

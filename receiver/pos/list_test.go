@@ -22,6 +22,7 @@ func TestTheNextPageIsFoundWhereverItIsNamed(t *testing.T) {
 		{"", `{` + ann + `,"meta":{"cursor":"two"}}`, `{` + bo + `,"meta":{"cursor":" "}}`},
 		{"", `{` + ann + `,"pagination":{"next_cursor":"two"}}`, `{` + bo + `,"pagination":[]}`},
 		{"", "X-Next-Cursor: two\n{" + ann + `}`, "X-Next-Cursor: \n{" + bo + `,"cursor":"two"}`},
+		{"", "X-Next-Cursor: \n{" + ann + `,"nextCursor":"two"}`, `{` + bo + `}`},
 		{"", `{` + ann + `,"cursor":2}`, `{` + bo + `,"cursor":false}`},
 		// of two cursors, one is the page's own
 		{"", `{` + ann + `,"cursor":"one","nextCursor":"two"}`, `{` + bo + `,"cursor":"two","nextCursor":null}`},
