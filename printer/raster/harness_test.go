@@ -57,7 +57,7 @@ func write(t testing.TB, name string, b []byte) string {
 var foreign = map[rune]rune{
 	'宫': 'A', '保': 'B', '鸡': 'C', '灣': 'D', '骨': 'E', '雞': 'F', 'ラ': 'G', 'す': 'H', 'の': 'K', '。': '.',
 	'ก': 'g', 'ำ': 'e', 'ผ': 'p', 'ั': '\'', 'क': 'k', '्': ',', 'ष': 's', 'ि': 'i',
-	'ب': 'b', 'ش': 'w', 'ل': 'l', 'ا': 'i', '\u200c': ' ',
+	'ب': 'b', 'ش': 'w', 'ل': 'l', 'ا': 'i', '\u200c': ' ', 'ญ': ' ',
 }
 
 // madeFont makes a font file: Go's font with the characters of foreign. It may get more tables, or others.

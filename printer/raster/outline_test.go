@@ -54,6 +54,12 @@ func TestUnifontIsNoOutlineForLargeText(t *testing.T) {
 	}
 }
 
+func TestAFontHasNoCharacterOfWhichItsGlyphIsEmpty(t *testing.T) {
+	if d := drawer(t, madeFont(t)); d.Has('ญ') || !d.Has('ก') {
+		t.Error("a character without ink is one that it has")
+	}
+}
+
 func TestBoldGrowsWithTheWidthOfText(t *testing.T) {
 	d := drawer(t, madeFont(t))
 	plain, bold := drawn(d, "宫", layout.Style{Width: 3}), drawn(d, "宫", layout.Style{Width: 3, Bold: true})
