@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -151,7 +150,7 @@ func newCloud(t *testing.T, prepare ...func(*cloud)) *cloud {
 		files = append(files, natstest.File{Path: filepath.Join(c.node(i), "nats.conf"), Client: c.servers[i],
 			Status: c.status[i]})
 	}
-	c.nodes = natstest.ForTest(t, natstest.Options{Files: files})
+	c.nodes = natstest.ForTest(t, files...)
 	const password = "CHANGE-ME-0123456789-0123456789"
 	writeFiles(t, map[string]string{filepath.Join(dir, "nats.password"): password,
 		filepath.Join(dir, "relay.secret"): cloudSecret})
@@ -192,10 +191,7 @@ func (c *cloud) configureNodes() {
 	replace := []string{"CHANGE-ME", "CHANGE-ME-0123456789-0123456789"}
 	var ports []int
 	for i := range 3 {
-		port, err := natstest.FreePort(2000, 4000) // for the cluster, and for its pages
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		port := natstest.FreePort(c.t, 2000, 4000) // for the cluster, and for its pages
 		ports = append(ports, port)
 		replace = append(replace, fmt.Sprintf("10.0.0.2%d:6222", i+1), fmt.Sprintf("127.0.0.1:%d", port+2000))
 	}
@@ -294,19 +290,7 @@ func (c *cloud) startNode(i int) {
 func (c *cloud) restart(nodes ...int) {
 	c.t.Helper()
 	for _, i := range nodes {
-		pid := c.nodes.PID(i)
-		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-			c.t.Fatal(err)
-		}
-		if err := eventually(func() error {
-			if syscall.Kill(pid, 0) == nil {
-				return fmt.Errorf("node %d still runs", i)
-			}
-			return nil
-		}); err != nil {
-			c.t.Fatal(err)
-		}
-		c.nodes.Kill(i) // it is gone; this says so
+		c.nodes.Stop(i)
 		c.startNode(i)
 	}
 	c.ready()

@@ -272,9 +272,5 @@ func (p *frontProxy) as(from string, body []byte, forwardedFor string) (status i
 // freeAddr is an address at which nothing listens, also while the daemon is down.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	port, err := natstest.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", port)
+	return fmt.Sprintf("127.0.0.1:%d", natstest.FreePort(t))
 }

@@ -22,11 +22,7 @@ fallback: kitchen
 func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *testing.T) {
 	machine, files := bootWith(t, relayBoxConfig)
 	b := &relayBox{box: machine, path: "/webhooks/print"}
-	server, err := natstest.Build(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, "cp", server, filepath.Join(files, "nats-server"))
+	run(t, "cp", natstest.Build(t), filepath.Join(files, "nats-server"))
 
 	// The node.
 	b.do(`dpkg --install /mnt/old.deb

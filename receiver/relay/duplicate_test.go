@@ -17,11 +17,11 @@ import (
 // id because of the first, which nobody has stored. If that counted as a duplicate, the order would be lost.
 func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, 3)
+	c := cluster(t, "")
 	first := openStream(t, connect(t, c.URLs()...), 3)
 	venue := addVenue(t, first)
 	leader := leaderOf(t, c, first)
-	s := openStream(t, connect(t, c.URL(leader)), 3)
+	s := openStream(t, connect(t, c.URLs()[leader]), 3)
 	others := []int{(leader + 1) % 3, (leader + 2) % 3}
 	for _, i := range others {
 		c.Kill(i)
@@ -64,10 +64,10 @@ func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 func TestAnIDThatManyPublishAtOnceIsOneMessage(t *testing.T) {
 	t.Parallel()
 	const rounds, killAt, each = 5, 2, 10
-	c := cluster(t, 3)
+	c := cluster(t, "")
 	var streams []*Stream
-	for i := range c.URLs() {
-		streams = append(streams, openStream(t, connect(t, append([]string{c.URL(i)}, c.URLs()...)...), 3))
+	for _, url := range c.URLs() {
+		streams = append(streams, openStream(t, connect(t, append([]string{url}, c.URLs()...)...), 3))
 	}
 	venue := addVenue(t, streams[0])
 	answered := map[string]int{}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -70,11 +72,33 @@ func patiently(t *testing.T, do func() error) {
 	}
 }
 
-// cluster starts servers. Only slow tests have them: go builds the server.
-func cluster(t *testing.T, nodes int) *natstest.Cluster {
+// cluster starts three servers, with an option more for the JetStream of each. As in production, every message is synced
+// before it is acknowledged. Only slow tests have them: go builds the server.
+func cluster(t *testing.T, option string) *natstest.Cluster {
 	t.Helper()
 	slow.Test(t, "go")
-	return natstest.ForTest(t, natstest.Options{Nodes: nodes})
+	var files []natstest.File
+	var ports []int
+	routes := ""
+	for range 3 {
+		port := natstest.FreePort(t, 2000, 4000) // for the cluster, and for its pages
+		ports = append(ports, port)
+		routes += fmt.Sprintf("\"nats://127.0.0.1:%d\" ", port+2000)
+	}
+	for i, port := range ports {
+		dir := t.TempDir()
+		text := fmt.Sprintf("server_name: n%d\nlisten: \"127.0.0.1:%d\"\nhttp: \"127.0.0.1:%d\"\nmax_payload: %d\n"+
+			"jetstream { store_dir: %q, sync_interval: always %s }\n"+
+			"cluster { name: test, listen: \"127.0.0.1:%d\", routes: [%s] }\n",
+			i+1, port, port+4000, natstest.MaxPayload, dir, option, port+2000, routes)
+		file := filepath.Join(dir, "nats.conf")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, natstest.File{Path: file, Client: fmt.Sprintf("127.0.0.1:%d", port),
+			Status: fmt.Sprintf("127.0.0.1:%d", port+4000)})
+	}
+	return natstest.ForTest(t, files...)
 }
 
 // oneNode starts a server alone, which has the same rules as a cluster.

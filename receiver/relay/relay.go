@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"time"
 
@@ -223,28 +224,11 @@ func (o Options) wanted(c jetstream.StreamConfig) jetstream.StreamConfig {
 // differences says which of the settings of wanted differ.
 func differences(have, want jetstream.StreamConfig) string {
 	var list []string
-	for _, field := range []struct {
-		name       string
-		have, want any
-	}{
-		{"subjects", have.Subjects, want.Subjects},
-		{"retention", have.Retention, want.Retention},
-		{"storage", have.Storage, want.Storage},
-		{"replicas", have.Replicas, want.Replicas},
-		{"max age", have.MaxAge, want.MaxAge},
-		{"max bytes", have.MaxBytes, want.MaxBytes},
-		{"max messages", have.MaxMsgs, want.MaxMsgs},
-		{"max message size", have.MaxMsgSize, want.MaxMsgSize},
-		{"max messages per subject", have.MaxMsgsPerSubject, want.MaxMsgsPerSubject},
-		{"discard", have.Discard, want.Discard},
-		{"discard new per subject", have.DiscardNewPerSubject, want.DiscardNewPerSubject},
-		{"allow direct", have.AllowDirect, want.AllowDirect},
-		{"deny delete", have.DenyDelete, want.DenyDelete},
-		{"deny purge", have.DenyPurge, want.DenyPurge},
-		{"allow rollup", have.AllowRollup, want.AllowRollup},
-	} {
-		if haveText, wantText := fmt.Sprint(field.have), fmt.Sprint(field.want); haveText != wantText {
-			list = append(list, fmt.Sprintf("%s is %s, want %s", field.name, haveText, wantText))
+	haveFields, wantFields := reflect.ValueOf(have), reflect.ValueOf(want)
+	for field, haveValue := range haveFields.Fields() {
+		haveText, wantText := fmt.Sprint(haveValue), fmt.Sprint(wantFields.FieldByIndex(field.Index))
+		if haveText != wantText {
+			list = append(list, fmt.Sprintf("%s is %s, want %s", field.Name, haveText, wantText))
 		}
 	}
 	return strings.Join(list, ", ")

@@ -133,7 +133,7 @@ func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
 
 func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, 3) // a server alone refuses a known id before it says that it is full
+	c := cluster(t, "") // a server alone refuses a known id before it says that it is full
 	o := testOptions(3)
 	o.MaxBytes = 64 << 10
 	s := openWith(t, connect(t, c.URLs()...), o)
@@ -226,7 +226,7 @@ func TestOpenCorrectsAStreamAndRefusesAForeignOne(t *testing.T) {
 		t.Errorf("the stream has %+v, want the new limits", state)
 	}
 	o.Replicas = 3
-	if _, err := Open(t.Context(), nc, o); err == nil || !strings.Contains(err.Error(), "replicas is 1, want 3") {
+	if _, err := Open(t.Context(), nc, o); err == nil || !strings.Contains(err.Error(), "Replicas is 1, want 3") {
 		t.Errorf("three replicas on one node: error %v, want one that says what differs", err)
 	}
 
@@ -266,7 +266,7 @@ func TestAnOldConfigurationOfARelayDeletesNoOrder(t *testing.T) {
 	if err != nil || state.MaxAge != have.MaxAge || state.MaxBytes != have.MaxBytes {
 		t.Errorf("the stream has %+v, %v, want the age and the size of before", state, err)
 	}
-	if want := "max age is 72h0m0s, want 1h0m0s, max bytes is 1073741824, want 1048576"; state.Differs != want ||
+	if want := "MaxBytes is 1073741824, want 1048576, MaxAge is 72h0m0s, want 1h0m0s"; state.Differs != want ||
 		!strings.Contains(log.String(), want) {
 		t.Errorf("a status says %q, want %q, and the log\n%s", state.Differs, want, &log)
 	}

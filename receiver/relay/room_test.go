@@ -6,16 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"ticketrail/deploy/slow"
 	"ticketrail/queue/queuetest"
-	"ticketrail/receiver/relay/natstest"
 )
 
 // TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays: a relay that does not start takes no orders.
 func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.T) {
-	slow.Test(t, "go")
-	c := natstest.ForTest(t, natstest.Options{Nodes: 3, Store: "8MB"})
-	nc := connect(t, c.URLs()...)
+	nc := connect(t, cluster(t, ", max_file_store: 8MB").URLs()...)
 	o := testOptions(3)
 	o.MaxBytes = 16 << 20
 	if _, err := Open(t.Context(), nc, o); err == nil || !strings.Contains(err.Error(), "nats.max_bytes is more than") {

@@ -29,38 +29,24 @@ type Site struct {
 // Sites lists the venues that have a consumer, the configuration file's included, with the reports of
 // their boxes. The other times are by the servers' clocks. After an error, it has those that could be read.
 func (s *Stream) Sites(ctx context.Context, boxes map[string]BoxState) ([]Site, error) {
-	names, err := s.consumerNames(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var (
-		mu    sync.Mutex // guards the fields below
-		sites = []Site{}
-		wg    sync.WaitGroup
-		free  = make(chan struct{}, readsAtOnce)
-	)
+	sites, now := []Site{}, time.Now()
+	err := s.eachConsumer(ctx, func(id string, mu *sync.Mutex) error {
+		site, err := s.site(ctx, id)
+		if errors.Is(err, jetstream.ErrConsumerNotFound) { // it was removed
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if box, ok := boxes[id]; ok {
+			site.LastSeen, site.Report, site.TwoBoxes = now.Add(-box.Ago), box.Report, box.TwoBoxes
+		}
 
-	now := time.Now()
-	for _, name := range names {
-		free <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-free }()
-			site, one := s.site(ctx, name)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case errors.Is(one, jetstream.ErrConsumerNotFound): // it was removed
-			case one != nil:
-				err = one
-			default:
-				if box, ok := boxes[name]; ok {
-					site.LastSeen, site.Report, site.TwoBoxes = now.Add(-box.Ago), box.Report, box.TwoBoxes
-				}
-				sites = append(sites, site)
-			}
-		})
-	}
-	wg.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		sites = append(sites, site)
+		return nil
+	})
 	return sites, err
 }
 

@@ -33,36 +33,42 @@ const (
 // Venues lists the venues of the bucket, by id. It asks for each that has a consumer, because whoever watches a bucket
 // waits for one more consumer, which a cluster that lacks a server may make there.
 func (s *Stream) Venues(ctx context.Context) ([]VenueEntry, error) {
-	names, err := s.consumerNames(ctx)
+	values := map[string]string{}
+	err := s.eachConsumer(ctx, func(id string, mu *sync.Mutex) error {
+		entry, err := s.venues.Get(ctx, id)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the bucket %s: %w", VenuesBucket, err)
+		}
+
+		mu.Lock()
+		defer mu.Unlock()
+		values[id] = string(entry.Value())
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
+	return s.decodeVenues(values), nil
+}
 
+// eachConsumer calls read for each venue that has a consumer, some at once, and returns the first error. The mutex
+// guards what they collect.
+func (s *Stream) eachConsumer(ctx context.Context, read func(venue string, mu *sync.Mutex) error) error {
+	names, err := s.consumerNames(ctx)
+	if err != nil {
+		return err
+	}
+
+	var group errgroup.Group
 	var mu sync.Mutex
-	values := map[string]string{}
-
-	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
 	for _, name := range names {
-		group.Go(func() error {
-			entry, err := s.venues.Get(ctx, name)
-			if errors.Is(err, jetstream.ErrKeyNotFound) {
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("read the bucket %s: %w", VenuesBucket, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			values[name] = string(entry.Value())
-			return nil
-		})
+		group.Go(func() error { return read(name, &mu) })
 	}
-
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	return s.decodeVenues(values), nil
+	return group.Wait()
 }
 
 // decodeVenues leaves out entries of others in the bucket: one wrong entry must not cost the others.

@@ -2,10 +2,11 @@ package relay
 
 import (
 	"crypto/tls"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -76,23 +77,10 @@ func logConnection(log *slog.Logger) nats.Option {
 	}
 }
 
-// writeSecret writes a file as a whole, for its owner alone.
+// writeSecret replaces a file with one for its owner alone. Nobody accepts what is in it yet.
 func writeSecret(path string, text string) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
-	if err != nil {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // after the rename there is none
-
-	_, err = file.WriteString(text + "\n")
-	for _, end := range []func() error{file.Sync, file.Close} {
-		if endErr := end(); err == nil {
-			err = endErr
-		}
-	}
-
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+	return os.WriteFile(path, []byte(text+"\n"), 0o600)
 }

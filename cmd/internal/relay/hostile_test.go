@@ -191,7 +191,7 @@ func TestAStatusSaysWhatItCouldReadAndWhichNodeItCouldNot(t *testing.T) {
 		})
 	}
 	says("node nats://127.0.0.1:1 cannot be read", "Grill: its box was never heard of", "1 of 1 have every request",
-		"max age is 72h0m0s, want 1h0m0s", "fail relays no relay answers")
+		"MaxAge is 72h0m0s, want 1h0m0s", "fail relays no relay answers")
 	if state, err := a.stream.State(t.Context(), storeOptions(c.load())); err != nil || state.Differs != "" {
 		t.Errorf("the status has changed the stream: %+v, %v", state, err)
 	}

@@ -103,54 +103,28 @@ func (w *watch) notReady() string {
 	return ""
 }
 
-var (
-	descReady = prometheus.NewDesc("ticketrail_relay_ready",
-		"Whether print requests are accepted (1) or not (0), as /readyz says.", nil, nil)
-	descLooked = prometheus.NewDesc("ticketrail_relay_watched_timestamp_seconds",
-		"When the servers last said how the venues and the stream are; 0: not since the start.", nil, nil)
-	descOnline = prometheus.NewDesc("ticketrail_relay_site_online",
-		"Whether the venue's box was heard of within 75 seconds (1) or not (0).", []string{"venue"}, nil)
-	descLastSeen = prometheus.NewDesc("ticketrail_relay_site_last_seen_timestamp_seconds",
-		"When the venue's box was last heard of; 0: never.", []string{"venue"}, nil)
-	descWaiting = prometheus.NewDesc("ticketrail_relay_site_waiting",
-		"Print requests that the venue's box has not fetched.", []string{"venue"}, nil)
-	descOldest = prometheus.NewDesc("ticketrail_relay_site_oldest_age_seconds",
-		"How long the oldest of them waits; 0 if none does.", []string{"venue"}, nil)
-	descLastRequest = prometheus.NewDesc("ticketrail_venue_last_request_timestamp_seconds",
-		"When the newest print request of the venue was stored; 0 if there is none within nats.dedup_retention.",
-		[]string{"venue"}, nil)
-	descOpen = prometheus.NewDesc("ticketrail_opening_hours",
-		"Whether the venue is open now (1) or not (0), by its hours. A venue without hours, or whose time zone is not "+
-			"known, has no series.", []string{"venue"}, nil)
-	descMessages = prometheus.NewDesc("ticketrail_relay_stream_messages", "Print requests in the stream.", nil, nil)
-	descBytes    = prometheus.NewDesc("ticketrail_relay_stream_bytes", "What they take on each server.", nil, nil)
-	descMaxBytes = prometheus.NewDesc("ticketrail_relay_stream_max_bytes",
-		"What they may take: nats.max_bytes. A full stream refuses orders.", nil, nil)
-	descBehind = prometheus.NewDesc("ticketrail_relay_server_behind",
-		"Always 1: the server does not have every print request; no series when it has.", []string{"server"}, nil)
-)
-
-// Describe implements [prometheus.Collector].
-func (*watch) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descReady, descLooked, descOnline, descLastSeen, descWaiting, descOldest,
-		descLastRequest, descOpen, descMessages, descBytes, descMaxBytes, descBehind} {
-		ch <- d
-	}
-}
+// Describe implements [prometheus.Collector]. It names nothing: each venue and server has series of its own.
+func (*watch) Describe(chan<- *prometheus.Desc) {}
 
 // Collect exports the last overview.
 func (w *watch) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- daemon.Gauge(d, v, labels...)
+	gauge := func(name, help string, value float64, labels ...string) { // label, value
+		var names, values []string
+		if len(labels) > 0 {
+			names, values = labels[:1], labels[1:]
+		}
+		ch <- daemon.Gauge(prometheus.NewDesc("ticketrail_"+name, help, names, nil), value, values...)
 	}
-	gauge(descReady, daemon.Truth(w.ready() == ""))
+	gauge("relay_ready", "Whether print requests are accepted (1) or not (0), as /readyz says.",
+		daemon.Truth(w.ready() == ""))
 
 	latest := w.last.Load()
 	if latest == nil {
-		gauge(descLooked, 0)
-		return
+		latest = new(Overview)
 	}
-	gauge(descLooked, daemon.UnixSeconds(latest.At))
+	gauge("relay_watched_timestamp_seconds",
+		"When the servers last said how the venues and the stream are; 0: not since the start.",
+		daemon.UnixSeconds(latest.At))
 	if time.Since(latest.At) > knownFor {
 		return
 	}
@@ -162,25 +136,30 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 		}
 		seen[s.Name] = true
 
-		gauge(descOnline, daemon.Truth(s.Online), s.Name)
-		gauge(descLastSeen, daemon.UnixSeconds(s.LastSeen), s.Name)
-		gauge(descWaiting, float64(s.Waiting), s.Name)
-		gauge(descLastRequest, daemon.UnixSeconds(s.LastRequest), s.Name)
+		gauge("relay_site_online", "Whether the venue's box was heard of within 75 seconds (1) or not (0).",
+			daemon.Truth(s.Online), "venue", s.Name)
+		gauge("relay_site_waiting", "Print requests that the venue's box has not fetched.",
+			float64(s.Waiting), "venue", s.Name)
+		gauge("venue_last_request_timestamp_seconds", "When the newest print request of the venue was stored; 0 if "+
+			"there is none within nats.dedup_retention.", daemon.UnixSeconds(s.LastRequest), "venue", s.Name)
 		age := 0.0
 		if !s.Oldest.IsZero() {
 			age = max(0, time.Since(s.Oldest).Seconds())
 		}
-		gauge(descOldest, age, s.Name)
+		gauge("relay_site_oldest_age_seconds", "How long the oldest of them waits; 0 if none does.",
+			age, "venue", s.Name)
 		if s.Open != nil {
-			gauge(descOpen, daemon.Truth(*s.Open), s.Name)
+			gauge("opening_hours", "Whether the venue is open now (1) or not (0), by its hours. A venue without hours, "+
+				"or whose time zone is not known, has no series.", daemon.Truth(*s.Open), "venue", s.Name)
 		}
 	}
 
-	gauge(descMessages, float64(latest.Stream.Messages))
-	gauge(descBytes, float64(latest.Stream.Bytes))
-	gauge(descMaxBytes, float64(max(0, latest.Stream.MaxBytes)))
+	gauge("relay_stream_bytes", "The size of the print requests on each server.", float64(latest.Stream.Bytes))
+	gauge("relay_stream_max_bytes", "The size that they may have: nats.max_bytes. A full stream refuses orders.",
+		float64(max(0, latest.Stream.MaxBytes)))
 	for _, server := range latest.Behind {
-		gauge(descBehind, 1, server)
+		gauge("relay_server_behind", "Always 1: the server does not have every print request; no series when it has.",
+			1, "server", server)
 	}
 }
 

@@ -19,14 +19,8 @@ type Embedded struct {
 // Embed starts a server that ends with the test. With a password it lets in its user relay alone.
 func Embed(t testing.TB, password string) *Embedded {
 	t.Helper()
-
-	port, err := FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	embedded := &Embedded{t: t, o: server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: t.TempDir(),
-		SyncAlways: true, NoLog: true, NoSigs: true, MaxPayload: MaxPayload}}
+	embedded := &Embedded{t: t, o: server.Options{Host: "127.0.0.1", Port: FreePort(t), JetStream: true,
+		StoreDir: t.TempDir(), SyncAlways: true, NoLog: true, NoSigs: true, MaxPayload: MaxPayload}}
 	if password != "" {
 		embedded.o.Username, embedded.o.Password = "relay", password
 	}
