@@ -39,25 +39,21 @@ func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 	}
 
 	admin := &Admin{Conf: conf, nc: nc}
-	for {
-		if err = admin.open(ctx); err == nil {
-			return admin, nil
-		}
+	for err = admin.open(ctx); err != nil; err = admin.open(ctx) {
 		select {
 		case <-time.After(openAgain):
+			continue
 		case <-ctx.Done():
 		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
 
-	if !nc.IsConnected() {
-		err = fmt.Errorf("%w: are the servers of nats.urls running, and is this machine allowed to connect to them?",
-			err)
+		if !nc.IsConnected() {
+			err = fmt.Errorf("%w: are the servers of nats.urls running, and is this machine allowed to connect to "+
+				"them?", err)
+		}
+		nc.Close()
+		return nil, err
 	}
-	nc.Close()
-	return nil, err
+	return admin, nil
 }
 
 func (a *Admin) open(ctx context.Context) (err error) {

@@ -15,7 +15,8 @@ import (
 )
 
 // configured are the venues of the bucket as they stand in a configuration file.
-func configured(bucket []store.VenueEntry) (all []config.Venue) {
+func configured(bucket []store.VenueEntry) []config.Venue {
+	all := []config.Venue{}
 	for _, v := range bucket {
 		one := config.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
 		for _, s := range v.Secrets {
@@ -43,7 +44,10 @@ func (s *server) setVenues(all []store.VenueEntry) {
 		return
 	}
 
-	s.bucket = venues
+	s.bucket, s.ids = venues, map[string]bool{}
+	for _, v := range venues {
+		s.ids[v.ID] = true
+	}
 	s.door.SetVenues(all)
 	s.log.Info("venues known", "venues", len(venues))
 }
@@ -57,16 +61,7 @@ func (s *server) apply(conf *config.Relay, venues []config.Venue) (err error) {
 	} else {
 		err = s.receiver.SetPolicy(policy)
 	}
-	if err != nil {
-		return err
-	}
-
-	active := &known{header: conf.Receiver.Headers.Venue, ids: map[string]bool{}}
-	for _, v := range venues {
-		active.ids[v.ID] = true
-	}
-	s.known.Store(active)
-	return nil
+	return err
 }
 
 // venues returns the active venues.
@@ -133,9 +128,11 @@ func (s *server) reload() {
 // gives the order up.
 func (s *server) unlessUnsure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		venues := s.known.Load()
-		id, isUUID := contract.CanonicalID(strings.TrimSpace(r.Header.Get(venues.header)))
-		if !isUUID || venues.ids[id] || s.isNone(r.Context(), id) {
+		s.mu.Lock()
+		id, isUUID := contract.CanonicalID(strings.TrimSpace(r.Header.Get(s.conf.Receiver.Headers.Venue)))
+		known := s.ids[id]
+		s.mu.Unlock()
+		if !isUUID || known || s.isNone(r.Context(), id) {
 			next.ServeHTTP(w, r)
 			return
 		}

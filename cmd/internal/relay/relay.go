@@ -18,12 +18,12 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	_ "time/tzdata" // for machines that have no time zone files
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
 	"ticketrail/cmd/internal/daemon"
@@ -60,18 +60,13 @@ type server struct {
 	door     *store.Door
 	watch    watch
 
-	mu     sync.Mutex // guards conf and bucket, and each policy that is made of them
-	start  *config.Relay
-	conf   *config.Relay
-	bucket []config.Venue // the venues
-	known  atomic.Pointer[known]
-	looks  *rate.Limiter // for venues that are not known, see isNone
-}
+	start *config.Relay
+	looks *rate.Limiter // for venues that are not known, see isNone
 
-// known are the venues of the active policy.
-type known struct {
-	header string
-	ids    map[string]bool
+	mu     sync.Mutex // guards the fields below, and the policy that is made of them
+	conf   *config.Relay
+	bucket []config.Venue  // the venues; nil: they are not known yet
+	ids    map[string]bool // theirs
 }
 
 // Run runs a relay until ctx ends, and stops it gracefully: requests in progress are answered.
@@ -101,60 +96,64 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer relay.disconnect()
 
-	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	var wg sync.WaitGroup
-	end := func() { stop(nil); wg.Wait() }
-	defer end()
+	parts, stop := context.WithCancel(context.WithoutCancel(ctx))
+	group, parts := errgroup.WithContext(parts)
+	end := func() error { stop(); return group.Wait() }
+	defer func() { _ = end() }()
 
-	run := func(name string, f func(context.Context) error) {
-		wg.Go(func() {
-			if err := f(serving); err != nil {
-				stop(fmt.Errorf("%s: %w", name, err))
+	run := func(name string, part func(context.Context) error) {
+		group.Go(func() error {
+			if err := part(parts); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
 			}
+			return nil
 		})
 	}
 
+	// It ends with ctx, or when a part fails.
+	running, cancel := context.WithCancelCause(parts)
+	defer cancel(nil)
+	context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	if err := relay.serve(running, run); err != nil && running.Err() == nil {
+		return err
+	}
+
+	relay.log.Info("stopping", "reason", context.Cause(running))
+	relay.notify("STOPPING=1\nSTATUS=answering the current requests")
+	err = end()
+	relay.log.Info("stopped")
+
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// serve starts the parts, waits for the servers, and opens the webhook until ctx ends.
+func (s *server) serve(ctx context.Context, run func(string, func(context.Context) error)) error {
 	// Before the servers are there: it names the node that a relay waits for.
-	metricsAt, err := relay.serveMonitor(run)
+	metricsAt, err := s.serveMonitor(run)
 	if err != nil {
 		return err
 	}
 
-	starting, cancel := context.WithCancel(ctx)
-	defer cancel()
-
-	context.AfterFunc(serving, cancel)
-	if err := relay.open(starting, run); err == nil {
-		webhookAt, err := relay.serveWebhook(run)
-		if err != nil {
-			return err
-		}
-		relay.loaded.Loaded(true)
-		relay.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", len(relay.venues()))
-		relay.notify("READY=1\nSTATUS=" + relay.status())
-		relay.wait(ctx, serving)
-	} else if starting.Err() == nil {
+	if err := s.open(ctx, run); err != nil {
+		return err
+	}
+	webhookAt, err := s.serveWebhook(run)
+	if err != nil {
 		return err
 	}
 
-	cause := context.Cause(serving)
-	if cause == nil {
-		cause = context.Cause(ctx)
-	}
-
-	relay.log.Info("stopping", "reason", cause)
-	relay.notify("STOPPING=1\nSTATUS=answering the current requests")
-	end()
-	relay.log.Info("stopped")
-
-	if ctx.Err() == nil { // a part failed
-		return cause
-	}
+	s.loaded.Loaded(true)
+	s.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", len(s.venues()))
+	s.notify("READY=1\nSTATUS=" + s.status())
+	s.wait(ctx)
 	return nil
 }
 
-// wait reloads when it is told to, until ctx or serving ends.
-func (s *server) wait(ctx, serving context.Context) {
+// wait reloads when it is told to, until ctx ends.
+func (s *server) wait(ctx context.Context) {
 	tick := time.NewTicker(cmp.Or(s.o.WatchdogEvery, statusEvery))
 	defer tick.Stop()
 	for {
@@ -165,8 +164,6 @@ func (s *server) wait(ctx, serving context.Context) {
 			// Also while no orders are accepted: the cause is on the servers, and a restart would not cure it.
 			s.notify("WATCHDOG=1\nSTATUS=" + s.status())
 		case <-ctx.Done():
-			return
-		case <-serving.Done():
 			return
 		}
 	}
@@ -183,10 +180,14 @@ const (
 
 // open opens the stream, which waits for the servers, and reads the venues.
 func (s *server) open(ctx context.Context, run func(string, func(context.Context) error)) error {
+	waits, opened := context.WithCancel(ctx)
+	var patience sync.WaitGroup
+	patience.Go(func() { s.patient(waits) })
+	defer patience.Wait()
+	defer opened()
+
 	last := ""
 	for within := openFirst; ; within = min(2*within, openWithin) {
-		// systemd must not give up on a relay that waits: see EXTEND_TIMEOUT_USEC in sd_notify(3).
-		s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
 		err := s.openOnce(ctx, within)
 		if err == nil {
 			break
@@ -206,27 +207,34 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 		}
 	}
 
-	first, once := make(chan struct{}), sync.Once{}
+	first := make(chan struct{})
+	known := sync.OnceFunc(func() { close(first) })
 	run("venues", func(ctx context.Context) error {
 		return s.stream.WatchVenues(ctx, func(all []store.VenueEntry) {
 			s.setVenues(all)
-			once.Do(func() { close(first) })
+			known()
 		})
 	})
-	for {
+	select {
+	case <-first:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+
+	run("consumers", s.addConsumers)
+	run("door", s.door.Run)
+	run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream) })
+	run("watch", func(ctx context.Context) error { return s.watch.run(ctx, s.stream, s.door.Boxes, s.log) })
+	return nil
+}
+
+// patient tells systemd that it must not give up on a relay that waits: see EXTEND_TIMEOUT_USEC in sd_notify(3).
+func (s *server) patient(ctx context.Context) {
+	for ctx.Err() == nil {
+		s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
 		select {
-		case <-first:
-			run("consumers", s.addConsumers)
-			run("door", s.door.Run)
-			run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream) })
-			run("watch", func(ctx context.Context) error {
-				return s.watch.run(ctx, s.stream, s.door.Boxes, s.log)
-			})
-			return nil
 		case <-time.After(statusEvery):
-			s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
 		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
 }
@@ -285,7 +293,7 @@ func (s *server) notReady() string {
 	switch {
 	case s.nc == nil || !s.nc.IsConnected():
 		return "none of the NATS servers is reached: look at them, and at nats.urls"
-	case s.known.Load() == nil:
+	case s.venues() == nil:
 		return "the venues are not known yet"
 	}
 	return s.watch.notReady()

@@ -8,7 +8,6 @@ import (
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/cmd/internal/httpserver"
-	"ticketrail/config"
 )
 
 func (s *server) serveMonitor(run func(string, func(context.Context) error)) (at string, err error) {
@@ -56,15 +55,11 @@ func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at
 // group is the group of the receiver. receiver.allow_from is for the service: boxes are anywhere, so each network that
 // is not in it has a few connections of its own.
 func (s *server) group(caller netip.Addr) (name string, most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	name, most = s.receiver.Group(caller)
-	if name != "" && len(s.config().Receiver.AllowFrom) > 0 {
+	if name != "" && len(s.conf.Receiver.AllowFrom) > 0 {
 		name = caller.String()
 	}
 	return name, most
-}
-
-func (s *server) config() *config.Relay {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.conf
 }
