@@ -157,8 +157,6 @@ func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 // A crash of the relay or of the leader before the acknowledgement leaves m stored or not; the service had no
 // answer, its retry finds out. A crash after it loses nothing: a quorum has synced it.
 func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err error) {
-	start := time.Now()
-	defer func() { s.metrics.publish.Observe(time.Since(start).Seconds()) }()
 	ctx, cancel := context.WithTimeout(ctx, storeTime+storeTimeOfMiB*time.Duration(len(m.Data))>>20)
 	defer cancel()
 
@@ -172,7 +170,6 @@ func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err
 			why = err
 		}
 
-		s.metrics.retries.Inc()
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %w", ctx.Err(), why)

@@ -164,8 +164,7 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 	if p.venue == "" || !strings.EqualFold(scheme, "bearer") {
 		w.Header().Set("Connection", "close")
 		if !d.wrong.allow(d.o.Caller(r), d.stream.log) {
-			w.Header().Set("Retry-After", "60")
-			http.Error(w, "too many wrong tokens", http.StatusTooManyRequests)
+			refuse(w, http.StatusTooManyRequests, 60, "too many wrong tokens")
 			return nil, false
 		}
 		http.Error(w, "no venue has this token; a box gets its token by ticketrail relay venues add or renew",
@@ -187,12 +186,17 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 	return p, true
 }
 
+// refuse tells a box to come back after some seconds.
+func refuse(w http.ResponseWriter, status, after int, why string) {
+	w.Header().Set("Retry-After", strconv.Itoa(after))
+	http.Error(w, why, status)
+}
+
 // look says how many requests of a venue wait.
 func (d *Door) look(w http.ResponseWriter, r *http.Request, p *poll) {
 	w.Header().Set("Cache-Control", "no-store")
 	if !d.mayLook(p.venue) {
-		w.Header().Set("Retry-After", "5")
-		http.Error(w, "", http.StatusTooManyRequests)
+		refuse(w, http.StatusTooManyRequests, 5, "")
 		return
 	}
 
@@ -213,9 +217,8 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
 
 	p.end = end
 	if why := d.enter(p); why != "" {
-		w.Header().Set("Retry-After", "5")
 		w.Header().Set("Connection", "close")
-		http.Error(w, why, http.StatusTooManyRequests)
+		refuse(w, http.StatusTooManyRequests, 5, why)
 		return
 	}
 
@@ -237,8 +240,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
 	case errors.Is(context.Cause(ctx), errRevoked):
 		http.Error(w, errRevoked.Error(), http.StatusUnauthorized)
 	case err != nil && ctx.Err() == nil:
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "the servers do not say what waits", http.StatusServiceUnavailable)
+		refuse(w, http.StatusServiceUnavailable, 1, "the servers do not say what waits")
 	default:
 		w.Header().Set(source.HeaderBehind, "0")
 		w.WriteHeader(http.StatusNoContent)
@@ -294,8 +296,7 @@ func (d *Door) ack(w http.ResponseWriter, r *http.Request, p *poll) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), ackTime)
 	defer cancel()
 	if _, err := d.stream.nc.RequestWithContext(ctx, subject, []byte(how)); err != nil {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "the servers do not say that they have it", http.StatusServiceUnavailable)
+		refuse(w, http.StatusServiceUnavailable, 1, "the servers do not say that they have it")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -33,7 +33,7 @@ type keeper struct {
 
 // Keep passes a body that was refused on to the box of its venue, where a person finds it and can print it. It is
 // called after the answer and never blocks. Losing one here is acceptable, because the point of sale has shown that
-// the order was refused. A request that cannot be passed on is counted and logged.
+// the order was refused. A request that cannot be passed on is logged.
 //
 // A conflict is passed on as a request, so the box keeps it itself. Of a caller that was turned away there is no
 // body.
@@ -62,7 +62,6 @@ func (s *Stream) Keep(one receiver.Reject) {
 }
 
 func (s *Stream) dropped(one receiver.Reject, why string) {
-	s.metrics.keepDropped.Inc()
 	s.log.Warn("refused body was not passed on to the box", "venue", one.Venue, "code", one.Code, "err", why)
 }
 

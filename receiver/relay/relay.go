@@ -21,7 +21,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
 	"ticketrail/receiver/contract"
@@ -58,8 +57,7 @@ type Options struct {
 	MaxBody  int64         // of a request; the largest that the receiver accepts
 	Shrink   bool          // Open may make the stream shorter, smaller or less often stored than it is
 
-	Logger     *slog.Logger          // nil: nothing is logged
-	Registerer prometheus.Registerer // nil: no metrics
+	Logger *slog.Logger // nil: nothing is logged
 }
 
 // A Stream stores requests and lists those that wait. It has no state but the connection: any number of relays may
@@ -70,7 +68,6 @@ type Stream struct {
 	stream  jetstream.Stream
 	venues  jetstream.KeyValue
 	log     *slog.Logger
-	metrics *metrics
 	refused keeper
 	outage  outage
 }
@@ -129,7 +126,7 @@ func newStream(nc *nats.Conn, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the relay's stream: %w", err)
 	}
-	return &Stream{nc: nc, js: js, log: o.Logger.With("component", "relay"), metrics: newMetrics(o.Registerer),
+	return &Stream{nc: nc, js: js, log: o.Logger.With("component", "relay"),
 		refused: keeper{limit: rate.NewLimiter(keepRate, keepBurst)}, outage: outage{seen: make(chan struct{}, 1)}}, nil
 }
 

@@ -147,10 +147,10 @@ func (o *Overview) findSite(s Site) {
 
 func (o *Overview) findStream() {
 	st := o.Stream
-	used := float64(st.Bytes) / float64(max(st.MaxBytes, 1))
-	text := fmt.Sprintf("%d requests, %s of %s", st.Messages, roughly(st.Bytes), config.Size(st.MaxBytes))
-	if st.MaxBytes <= 0 {
-		text, used = fmt.Sprintf("%d requests, %s", st.Messages, roughly(st.Bytes)), 0
+	used, text := 0.0, fmt.Sprintf("%d requests", st.Messages)
+	if st.MaxBytes > 0 {
+		used = float64(st.Bytes) / float64(st.MaxBytes)
+		text += fmt.Sprintf(", %.0f%% of %s", 100*used, config.Size(st.MaxBytes))
 	}
 	const do = "raise nats.max_bytes, if the servers have the disk, or lower nats.dedup_retention"
 
@@ -195,16 +195,4 @@ func (o *Overview) findServers() {
 	}
 
 	o.find("", finding.OK, "venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)), "")
-}
-
-// roughly is a size for people.
-func roughly(bytes uint64) config.Size {
-	const kib, mib = 1 << 10, 1 << 20
-	switch {
-	case bytes >= 10*mib:
-		bytes -= bytes % mib
-	case bytes >= 10*kib:
-		bytes -= bytes % kib
-	}
-	return config.Size(bytes)
 }

@@ -70,7 +70,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 		"a venue has no consumer": {open, store.Site{}, fine, "fail", "no box can fetch them"},
 		"a removed venue has orders": {config.Venue{ID: bar, Name: "Bar"}, site(never, 1, time.Hour), fine, "fail",
 			"is no venue any more; 1 requests wait"},
-		"the stream fills":              {open, here, full(750), "warn", "750B of 1000B"},
+		"the stream fills":              {open, here, full(750), "warn", "75% of 1000B"},
 		"the stream is as good as full": {open, here, full(950), "fail", "nearly full"},
 		"the stream has no limit":       {open, here, with(func(s *store.State) { s.MaxBytes = -1 }), "ok", ""},
 		"a server is down": {open, here, with(func(s *store.State) {

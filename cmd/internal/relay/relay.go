@@ -207,6 +207,13 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 		}
 	}
 
+	door, err := s.stream.NewDoor(store.DoorOptions{Secret: []byte(s.conf.NATS.Password.Reveal()),
+		Caller: func(r *http.Request) string { return s.receiver.Caller(r) }, Registerer: s.registry})
+	if err != nil {
+		return err
+	}
+	s.door = door
+
 	first := make(chan struct{})
 	known := sync.OnceFunc(func() { close(first) })
 	run("venues", func(ctx context.Context) error {
@@ -239,27 +246,14 @@ func (s *server) patient(ctx context.Context) {
 	}
 }
 
-func (s *server) openOnce(ctx context.Context, within time.Duration) error {
-	// Its metrics can be registered once, so not before it is there.
-	reg := prometheus.NewRegistry()
+func (s *server) openOnce(ctx context.Context, within time.Duration) (err error) {
 	options := storeOptions(s.conf)
-	options.Logger, options.Registerer, options.Shrink = s.log, reg, s.o.Shrink
+	options.Logger, options.Shrink = s.log, s.o.Shrink
 
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	stream, err := store.Open(ctx, s.nc, options)
-	if err != nil {
-		return err
-	}
-	s.door, err = stream.NewDoor(store.DoorOptions{Secret: []byte(s.conf.NATS.Password.Reveal()),
-		Caller: func(r *http.Request) string { return s.receiver.Caller(r) }, Registerer: reg})
-	if err != nil {
-		return err
-	}
-
-	s.registry.MustRegister(reg)
-	s.stream = stream
-	return nil
+	s.stream, err = store.Open(ctx, s.nc, options)
+	return err
 }
 
 func storeOptions(c *config.Relay) store.Options {
