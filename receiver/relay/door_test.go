@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"ticketrail/receiver"
 	"ticketrail/receiver/source"
 )
@@ -168,21 +166,6 @@ func TestABoxThatWaitsCostsTheServersNothing(t *testing.T) {
 	b.wait(t, 1)
 	if n, _, err := asked.Pending(); err != nil || n == 0 {
 		t.Errorf("the test does not see that the consumer is asked: %v", err)
-	}
-}
-
-// TestOnlyOneRequestOfAVenueIsWithItsBox: the setting on which the order over a crash stands.
-func TestOnlyOneRequestOfAVenueIsWithItsBox(t *testing.T) {
-	_, s := oneNode(t)
-	venue := addVenue(t, s)
-	consumer, err := s.stream.Consumer(t.Context(), venue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := consumer.CachedInfo().Config
-	if got.MaxAckPending != 1 || got.MaxDeliver != -1 || got.AckPolicy != jetstream.AckExplicitPolicy ||
-		got.AckWait != AckWait || got.InactiveThreshold != 0 {
-		t.Errorf("the consumer is %+v", got)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -79,18 +80,18 @@ func cluster(t *testing.T, option string) *natstest.Cluster {
 	slow.Test(t, "go")
 	var files []natstest.File
 	var ports []int
-	routes := ""
+	var routes []string
 	for range 3 {
 		port := natstest.FreePort(t, 2000, 4000) // for the cluster, and for its pages
 		ports = append(ports, port)
-		routes += fmt.Sprintf("\"nats://127.0.0.1:%d\" ", port+2000)
+		routes = append(routes, fmt.Sprintf("\"nats://127.0.0.1:%d\"", port+2000))
 	}
 	for i, port := range ports {
 		dir := t.TempDir()
 		text := fmt.Sprintf("server_name: n%d\nlisten: \"127.0.0.1:%d\"\nhttp: \"127.0.0.1:%d\"\nmax_payload: %d\n"+
 			"jetstream { store_dir: %q, sync_interval: always %s }\n"+
 			"cluster { name: test, listen: \"127.0.0.1:%d\", routes: [%s] }\n",
-			i+1, port, port+4000, natstest.MaxPayload, dir, option, port+2000, routes)
+			i+1, port, port+4000, natstest.MaxPayload, dir, option, port+2000, strings.Join(routes, ", "))
 		file := filepath.Join(dir, "nats.conf")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -303,16 +304,26 @@ func TestAnErrorOfTheStreamIsAnswered503(t *testing.T) {
 	}
 }
 
-func TestTheStreamHasTheRulesOnWhichAcceptStands(t *testing.T) {
+// TestTheServersHaveTheRulesOnWhichThePromisesStand: a 200, and the order over a crash of a box.
+func TestTheServersHaveTheRulesOnWhichThePromisesStand(t *testing.T) {
 	_, s := oneNode(t)
-	info, err := s.stream.Info(t.Context())
+	stream, err := s.stream.Info(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := info.Config
-	if got.Retention != jetstream.LimitsPolicy || got.Storage != jetstream.FileStorage || got.AllowDirect ||
-		got.Discard != jetstream.DiscardNew || !got.DiscardNewPerSubject || got.MaxMsgsPerSubject != 1 ||
-		!got.DenyDelete || !got.DenyPurge || got.AllowRollup || got.MaxAge != testOptions(1).MaxAge {
-		t.Errorf("the stream is %+v", got)
+	venue := addVenue(t, s)
+	consumer, err := s.stream.Consumer(t.Context(), venue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStream, wantConsumer := stream.Config, consumer.CachedInfo().Config // the rest is the servers'
+	wantStream.Retention, wantStream.Storage = jetstream.LimitsPolicy, jetstream.FileStorage
+	wantStream.Discard, wantStream.DiscardNewPerSubject, wantStream.MaxMsgsPerSubject = jetstream.DiscardNew, true, 1
+	wantStream.AllowDirect, wantStream.DenyDelete, wantStream.DenyPurge, wantStream.AllowRollup = false, true, true, false
+	wantStream.MaxAge = testOptions(1).MaxAge
+	wantConsumer.MaxAckPending, wantConsumer.MaxDeliver, wantConsumer.AckWait = 1, -1, AckWait
+	wantConsumer.AckPolicy, wantConsumer.InactiveThreshold = jetstream.AckExplicitPolicy, 0
+	if d := cmp.Diff(wantStream, stream.Config) + cmp.Diff(wantConsumer, consumer.CachedInfo().Config); d != "" {
+		t.Error(d)
 	}
 }

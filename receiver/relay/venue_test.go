@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,7 +55,9 @@ func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 	}
 	full.ID = strings.ToLower(full.ID)
 	want("added", first, full.ID)
-	for key, value := range map[string]string{"foreign": "x", "other": `{"id":"*"}`} {
+	capital := strings.ToUpper(uuid.NewString())
+	for key, value := range map[string]string{"foreign": "x", "other": `{"id":"*"}`, "bar": `{"id":"bar"}`,
+		capital: fmt.Sprintf(`{"id":%q}`, capital)} {
 		if _, err := s.venues.Put(t.Context(), key, []byte(value)); err != nil {
 			t.Fatal(err)
 		}
