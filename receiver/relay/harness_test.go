@@ -73,8 +73,8 @@ func patiently(t *testing.T, do func() error) {
 	}
 }
 
-// cluster starts three servers, with an option more for the JetStream of each. As in production, every message is synced
-// before it is acknowledged. Only slow tests have them: go builds the server.
+// cluster starts three servers, with an option more for the JetStream of each. As in production, every message is
+// synced before it is acknowledged. Only slow tests have them: go builds the server.
 func cluster(t *testing.T, option string) *natstest.Cluster {
 	t.Helper()
 	slow.Test(t, "go")

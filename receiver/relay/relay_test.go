@@ -319,7 +319,8 @@ func TestTheServersHaveTheRulesOnWhichThePromisesStand(t *testing.T) {
 	wantStream, wantConsumer := stream.Config, consumer.CachedInfo().Config // the rest is the servers'
 	wantStream.Retention, wantStream.Storage = jetstream.LimitsPolicy, jetstream.FileStorage
 	wantStream.Discard, wantStream.DiscardNewPerSubject, wantStream.MaxMsgsPerSubject = jetstream.DiscardNew, true, 1
-	wantStream.AllowDirect, wantStream.DenyDelete, wantStream.DenyPurge, wantStream.AllowRollup = false, true, true, false
+	wantStream.DenyDelete, wantStream.DenyPurge = true, true
+	wantStream.AllowDirect, wantStream.AllowRollup = false, false
 	wantStream.MaxAge = testOptions(1).MaxAge
 	wantConsumer.MaxAckPending, wantConsumer.MaxDeliver, wantConsumer.AckWait = 1, -1, AckWait
 	wantConsumer.AckPolicy, wantConsumer.InactiveThreshold = jetstream.AckExplicitPolicy, 0

@@ -158,8 +158,8 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 	gauge("relay_stream_max_bytes", "The size that they may have: nats.max_bytes. A full stream refuses orders.",
 		float64(max(0, latest.Stream.MaxBytes)))
 	for _, server := range latest.Behind {
-		gauge("relay_server_behind", "Always 1: the server does not have every print request; no series when it has.",
-			1, "server", server)
+		gauge("relay_server_behind",
+			"Always 1: the server does not have every print request; no series when it has.", 1, "server", server)
 	}
 }
 
