@@ -149,8 +149,8 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 		gauge("relay_site_oldest_age_seconds", "How long the oldest of them waits; 0 if none does.",
 			age, "venue", s.Name)
 		if s.Open != nil {
-			gauge("opening_hours", "Whether the venue is open now (1) or not (0), by its hours. A venue without hours, "+
-				"or whose time zone is not known, has no series.", daemon.Truth(*s.Open), "venue", s.Name)
+			gauge("opening_hours", "Whether the venue is open now (1) or not (0), by its hours. A venue without "+
+				"hours, or whose time zone is not known, has no series.", daemon.Truth(*s.Open), "venue", s.Name)
 		}
 	}
 
