@@ -66,9 +66,7 @@ func (b *beginCounter) times() int                  { return int(b.n.Load()) }
 func open(t *testing.T, s kv.Store) *board.Board {
 	t.Helper()
 	b, err := board.OpenBoard(board.BoardOptions{Station: "hot-line", KV: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -85,9 +83,7 @@ func (s *Screen) Join(id string) (leave func()) {
 func put(t *testing.T, b *board.Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
-		if err := b.Add(context.Background(), d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Add(context.Background(), d))
 	}
 }
 
@@ -245,9 +241,7 @@ func newScreenHarness(t *testing.T) *screenHarness {
 func (k *screenHarness) start() {
 	k.t.Helper()
 	q, err := queue.Open(queue.Options{Path: k.path, Reserve: -1, NoSync: true})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, err)
 	q.SetStations([]string{"hot-line", "grill"})
 	k.q, k.d = q, dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
 }
@@ -276,9 +270,7 @@ func (k *screenHarness) order(n int) {
 			Venue: d.Ticket.Venue, ID: d.Ticket.Request, Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
 			Drafts: []ticket.Draft{{Station: "hot-line", Ticket: d.Ticket}},
 		})
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		must(k.t, err)
 	}
 }
 
@@ -286,9 +278,7 @@ func (k *screenHarness) order(n int) {
 func (k *screenHarness) states() string {
 	k.t.Helper()
 	all, err := k.q.Jobs(context.Background(), queue.Filter{})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, err)
 	slices.Reverse(all)
 	var out []string
 	for _, j := range all {
@@ -359,5 +349,12 @@ func wantPaper(t *testing.T, s *Screen, want map[uint64]string) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("cards that say that they are on paper (-want +got):\n%s", diff)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -24,10 +24,8 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 				VenueName: s, Notes: []string{s}, Received: time.Now(),
 				Lines: []ticket.Line{{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s}},
 			}
-			if err := w.screens["hot-line"].Board().Add(t.Context(),
-				ticket.Delivery{Job: uint64(i + 1), Ticket: tk, For: s, Down: s}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.screens["hot-line"].Board().Add(t.Context(),
+				ticket.Delivery{Job: uint64(i + 1), Ticket: tk, For: s, Down: s}))
 		}
 		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
 		for _, s := range hostile {
@@ -60,9 +58,7 @@ func TestThePageUsesNothingThatBrowsersOf2020DoNotKnow(t *testing.T) {
 	}
 	for _, name := range files {
 		b, err := os.ReadFile("web/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for ext, bad := range tooNewFor2020 {
 			if !strings.HasSuffix(name, ext) {
 				continue

@@ -88,9 +88,7 @@ func TestARevokedBrowserIsRefusedAtOnce(t *testing.T) {
 	withServer(t, func(t *testing.T, w *testServer) {
 		c := w.newTablet("192.168.1.20")
 		p, err := w.pair(w.code(c), "hot-line")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.answerBeats(t.Context(), c, "hot-line", testPage)
 		e := w.listen(c, "hot-line", "page0002", "")
 		synctest.Wait()

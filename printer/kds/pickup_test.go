@@ -101,9 +101,7 @@ func (w *testServer) openPass(over ...string) *board.Pass {
 		of.Boards = append(of.Boards, w.screens[name].Board())
 	}
 	pass, err := board.OpenPass(of)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	own := openBoard(w.t, "pass", queuetest.NewStore())
 	w.screens["pass"] = kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
 	w.displays = append(w.displays, kds.Display{Screen: w.screens["pass"], Zone: utc})

@@ -77,9 +77,7 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 			}
 		}
 		for job := range uint64(3) {
-			if err := b.Add(t.Context(), delivery(job+1)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Add(t.Context(), delivery(job+1)))
 		}
 		w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","visible":[1]}`) // it has no stream yet
 		e := w.listen(c, "hot-line", testPage, "")
@@ -124,9 +122,7 @@ func TestAPassSeesForNoCook(t *testing.T) {
 		// Its own board has a ticket of the same job, from when it was a screen of its own.
 		own := w.screens["pass"].Board()
 		w.put("hot-line", 1)
-		if err := own.Add(t.Context(), delivery(1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, own.Add(t.Context(), delivery(1)))
 		c := w.client("127.0.0.1")
 		w.listen(c, "pass", testPage, "")
 		code, text := w.post(c, "/screen/pass/shown", `{"page":"`+testPage+`","visible":[1]}`)
@@ -141,9 +137,7 @@ func TestAPassSeesForNoCook(t *testing.T) {
 func metric(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
 	t.Helper()
 	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			if f.GetName() == name {

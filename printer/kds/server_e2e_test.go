@@ -38,9 +38,7 @@ const e2eDatabase = "KDS_E2E_DATABASE"
 // part of a browser test's name behind -args runs only those.
 func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	if path := os.Getenv(e2eDatabase); path != "" {
-		if err := serveE2E(path); err != nil {
-			t.Fatal(err)
-		}
+		serveE2E(t, path)
 		return
 	}
 	cache, _ := os.UserCacheDir()
@@ -48,9 +46,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	slow.Test(t, "node", "chromium", filepath.Join(modules, "node_modules", "playwright-core"))
 	t.Parallel() // it mostly waits
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	daemon := filepath.Join(t.TempDir(), "ticketrail")
@@ -80,9 +76,7 @@ func workFolder(t *testing.T) string {
 		base = ""
 	}
 	dir, err := os.MkdirTemp(base, "kds")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -99,39 +93,29 @@ type e2eServer struct {
 	printed []uint64
 }
 
-func serveE2E(path string) error {
+func serveE2E(t *testing.T, path string) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
-	if err != nil {
-		return err
-	}
+	must(t, err)
 	k := &e2eServer{queue: q, screens: map[string]*kds.Screen{}}
-	if err := k.open(log); err != nil {
-		return err
-	}
+	k.open(t, log)
 	front, err := net.Listen("tcp", ":"+os.Getenv("KDS_E2E_PORT"))
-	if err != nil {
-		return err
-	}
+	must(t, err)
 	back, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("KDS_E2E_CONTROL_PORT"))
-	if err != nil {
-		return err
-	}
+	must(t, err)
 	go func() { _ = http.Serve(back, k.controlHandler()) }()
 	fmt.Println("ready")
-	return errors.Join(serve(ctx, k.server, front), q.Close())
+	must(t, errors.Join(serve(ctx, k.server, front), q.Close()))
 }
 
-func (k *e2eServer) open(log *slog.Logger) error {
+func (k *e2eServer) open(t *testing.T, log *slog.Logger) {
 	boards := map[string]*board.Board{}
 	look := board.Look{Alarms: layout.NewAlarms(config.Default().Ticket.Alarms).Match}
 	for _, name := range []string{"hot-line", "cold", "pass"} {
 		b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: k.queue.KV("board " + name), Logger: log})
-		if err != nil {
-			return err
-		}
+		must(t, err)
 		s := b.Snapshot()
 		for _, o := range append(s.Orders, s.Recall...) {
 			k.job = max(k.job, slices.Max(o.Jobs()))
@@ -143,14 +127,10 @@ func (k *e2eServer) open(log *slog.Logger) error {
 		Station: "pass", KV: k.queue.KV("pass pass"), Title: func(station string) string { return station },
 		Boards: []*board.Board{boards["hot-line"], boards["cold"]}, Logger: log,
 	})
-	if err != nil {
-		return err
-	}
+	must(t, err)
 	pass.SetLook(look)
 	zone, err := time.LoadLocation("Australia/Melbourne")
-	if err != nil {
-		return err
-	}
+	must(t, err)
 	var displays []kds.Display
 	for _, o := range []kds.ScreenOptions{
 		{Name: "hot-line", Title: "Hot line"}, {Name: "cold", Title: "Cold"}, {Name: "pass", Title: "Pass", Pass: pass},
@@ -161,11 +141,9 @@ func (k *e2eServer) open(log *slog.Logger) error {
 		displays = append(displays, kds.Display{Screen: s, Zone: func() *time.Location { return zone }, Print: k.print,
 			Keys: map[string][]string{"all_day": {"F8", "a"}}})
 	}
-	if k.pairings, err = kds.OpenPairings(k.queue.KV("pairings"), log); err != nil {
-		return err
-	}
+	k.pairings, err = kds.OpenPairings(k.queue.KV("pairings"), log)
+	must(t, err)
 	k.server = kds.NewServer(kds.ServerOptions{Displays: displays, Pairings: k.pairings, Logger: log})
-	return nil
 }
 
 func (k *e2eServer) print(_ context.Context, job uint64) error {

@@ -85,13 +85,9 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 func serveScreen(t *testing.T, s *kds.Screen, on string) (at string, stop func()) {
 	t.Helper()
 	p, err := kds.OpenPairings(queuetest.NewStore(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l, err := net.Listen("tcp", on)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() {
@@ -128,12 +124,8 @@ func startFirefox(ctx context.Context, t *testing.T) *firefox {
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	run.WaitDelay = 5 * time.Second
 	out, err := run.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, run.Start())
 	at := make(chan string, 1)
 	go func() {
 		defer close(at)
@@ -151,9 +143,7 @@ func startFirefox(ctx context.Context, t *testing.T) *firefox {
 		t.Fatal("firefox-esr ended before it listened")
 	}
 	conn, err := websocket.Dial(where+"/session", "", "http://localhost")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := &firefox{t: t, ctx: ctx, conn: conn}
 	t.Cleanup(func() {
 		_ = run.Cancel()
@@ -177,9 +167,7 @@ func (f *firefox) call(method string, params, into any) {
 	if deadline, ok := f.ctx.Deadline(); ok {
 		_ = f.conn.SetDeadline(deadline.Add(5 * time.Second))
 	}
-	if err := websocket.JSON.Send(f.conn, map[string]any{"id": f.n, "method": method, "params": params}); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, websocket.JSON.Send(f.conn, map[string]any{"id": f.n, "method": method, "params": params}))
 	for {
 		var got struct {
 			Type, Method, Error, Message string
@@ -197,9 +185,7 @@ func (f *firefox) call(method string, params, into any) {
 			f.t.Fatalf("%s: %s: %s", method, got.Error, got.Message)
 		case got.Type == "success" && got.ID == f.n:
 			if into != nil {
-				if err := json.Unmarshal(got.Result, into); err != nil {
-					f.t.Fatal(err)
-				}
+				must(f.t, json.Unmarshal(got.Result, into))
 			}
 			return
 		}

@@ -116,17 +116,13 @@ func (w *testServer) put(station string, jobs ...uint64) {
 
 func (w *testServer) add(station string, d ticket.Delivery) {
 	w.t.Helper()
-	if err := w.screens[station].Board().Add(w.t.Context(), d); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.screens[station].Board().Add(w.t.Context(), d))
 }
 
 func openBoard(t testing.TB, station string, store kv.Store) *board.Board {
 	t.Helper()
 	b, err := board.OpenBoard(board.BoardOptions{Station: station, KV: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -157,9 +153,7 @@ func (w *testServer) client(from string) *http.Client {
 func (w *testServer) get(c *http.Client, path string, header ...string) (int, string, http.Header) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://localhost"+path, nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return w.send(c, r, header)
 }
 
@@ -167,9 +161,7 @@ func (w *testServer) post(c *http.Client, path, body string, header ...string) (
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://localhost"+path,
 		strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	code, text, _ := w.send(c, r, header)
 	return code, text
@@ -192,9 +184,7 @@ func (w *testServer) send(c *http.Client, r *http.Request, header []string) (int
 	}
 	defer got.Body.Close()
 	b, err := io.ReadAll(got.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return got.StatusCode, string(b), got.Header
 }
 
@@ -212,16 +202,12 @@ func (w *testServer) listen(c *http.Client, station, page, after string, header 
 	w.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, "http://localhost/screen/"+station+"/events?page="+page+"&after="+after,
 		nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	got, err := c.Do(r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "text/event-stream" {
 		w.t.Fatalf("the stream is answered %s, %s", got.Status, got.Header)
 	}
@@ -354,9 +340,7 @@ func (w *testServer) manager(from string) (*http.Client, kds.Pairing) {
 	w.t.Helper()
 	c := w.newTablet(from)
 	p, err := w.server.Pair(w.t.Context(), w.code(c), kds.Pairing{Manager: true}, "a test")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	return c, p
 }
 
@@ -376,3 +360,10 @@ func noBegin(context.Context) error { return nil }
 
 // utc is the zone of a kitchen.
 func utc() *time.Location { return time.UTC }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

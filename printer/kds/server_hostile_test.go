@@ -31,9 +31,7 @@ func TestOneBrowserCannotUseUpAllStreams(t *testing.T) {
 		open := 0
 		for i := range 60 {
 			got, err := wild.Get(fmt.Sprintf("http://localhost/screen/hot-line/events?page=wild%04d", i))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Cleanup(func() { got.Body.Close() })
 			if got.StatusCode == http.StatusOK {
 				open++

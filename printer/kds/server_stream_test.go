@@ -79,15 +79,9 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 			t.Errorf("%d live pages, want 1", n)
 		}
 		silence()
-		start := time.Now()
-		for s.Status().Live > 0 {
-			time.Sleep(100 * time.Millisecond)
-			if time.Since(start) > time.Minute {
-				t.Fatal("it is live without answering")
-			}
-		}
-		if d := time.Since(start); d > 18*time.Second {
-			t.Errorf("it was live for %v after its last answer", d)
+		time.Sleep(18 * time.Second)
+		if s.Status().Live > 0 {
+			t.Error("it is live without answering")
 		}
 		// It answers again, on the same stream.
 		if code, text := w.post(c, "/screen/hot-line/shown",
@@ -161,9 +155,7 @@ func TestAPageOnASlowNetworkGetsAWholeBoard(t *testing.T) {
 		long.Ticket.Lines[0].Name = strings.Repeat("long name ", 50_000)
 		w.add("hot-line", long)
 		c, err := w.network.DialFrom(t.Context(), "127.0.0.1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer c.Close()
 		fmt.Fprint(c, "GET /screen/hot-line/events?page="+testPage+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		start, got, piece := time.Now(), 0, make([]byte, 16<<10)

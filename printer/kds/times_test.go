@@ -24,9 +24,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 		d := delivery(1)
 		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "2", Name: "Fries\x1b"},
 			ticket.Line{Depth: 1, Quantity: "1", Name: "no salt"}, ticket.Line{Quantity: "1", Name: "Fish", Void: true})
-		if err := hot.Board().Add(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, hot.Board().Add(t.Context(), d))
 		w.listen(c, "hot-line", testPage, "")
 		time.Sleep(3 * time.Second)
 		w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","jobs":[1],"visible":[1]}`)
@@ -49,9 +47,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 			if d.Ticket.Kind, d.Ticket.Void = k, k == ticket.Order && job == 4; job < 2 {
 				continue
 			}
-			if err := hot.Board().Add(t.Context(), d); err != nil {
-				t.Fatal(err)
-			}
+			must(t, hot.Board().Add(t.Context(), d))
 		}
 		w.put("cold", 9) // open, and not late
 		want := []string{
@@ -147,9 +143,7 @@ func (w *testServer) press(c *http.Client, screen string, orders *board.Orders, 
 func (w *testServer) times(day string) (rows []string) {
 	w.t.Helper()
 	report, err := w.server.Times(day)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	for _, r := range report.Rows {
 		rows = append(rows, fmt.Sprintf("%s,%s,%s: %d, %s, %s, %s, %s, %d", r.Station, r.Hour, r.Item, r.Count, r.Seen,
 			r.Bumped, r.SentOut, r.LateText(), r.Recalls))

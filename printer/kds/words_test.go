@@ -130,11 +130,7 @@ func TestThePagesAreInTheLanguageOfTheVenue(t *testing.T) {
 func readWords(t *testing.T) (table map[string][]string) {
 	t.Helper()
 	b, err := os.ReadFile("web/words.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, &table); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, json.Unmarshal(b, &table))
 	return table
 }

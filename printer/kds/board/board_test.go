@@ -76,9 +76,7 @@ func TestATicketThatCameOutElsewhereCanBeRecalled(t *testing.T) {
 	put(t, b, order(1, "Burger"))
 	late := press(b, Bump, 1, 0)
 	for job := range uint64(3) { // 2 and 3 never had a card
-		if err := b.ComesOut(t.Context(), order(job+1, "Burger"), "grill"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.ComesOut(t.Context(), order(job+1, "Burger"), "grill"))
 	}
 	if got := jobs(b); got != "| 3 2 1" {
 		t.Errorf("board %q", got)

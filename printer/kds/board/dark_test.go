@@ -15,9 +15,7 @@ import (
 func TestAChangedTicketThatGoesToPaperReplacesTheCard(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	put(t, b, of18(1, "1 Fish"))
-	if err := b.ComesOut(t.Context(), changed18(1, 2, "1 Pie"), "grill"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.ComesOut(t.Context(), changed18(1, 2, "1 Pie"), "grill"))
 	if state, _ := b.State(1); state != Replaced {
 		t.Errorf("the card is %s", state)
 	}
@@ -102,9 +100,7 @@ func TestWhatIsOnPaperIsSentOnceAlsoAfterAnError(t *testing.T) {
 
 func show(t testingT, b *Board, job uint64) {
 	t.Helper()
-	if err := b.MarkShown(context.Background(), job); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.MarkShown(context.Background(), job))
 }
 
 // toPaper sends what the board of s showed to the grill.
@@ -116,9 +112,7 @@ func toPaper(t testingT, b *Board, s *queuetest.Store) (sent ticket.Ticket, n in
 		storeCards(s, cards)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return sent, n
 }
 

@@ -30,18 +30,14 @@ func open(t testingT, s kv.Store, change ...func(*BoardOptions)) *Board {
 		f(&o)
 	}
 	b, err := OpenBoard(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
 func put(t testingT, b *Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
-		if err := b.Add(context.Background(), d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Add(context.Background(), d))
 	}
 }
 
@@ -96,9 +92,7 @@ func card(b *Board, job uint64) *Ticket {
 func do(t testingT, b *Board, c Command) Result {
 	t.Helper()
 	r, err := b.Do(context.Background(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.ID != c.ID || r.At == "" {
 		t.Fatalf("answer %+v to %+v", r, c)
 	}
@@ -148,7 +142,12 @@ func fewChecks(t *testing.T) {
 	checks := flag.Lookup("rapid.checks").Value
 	was := checks.String()
 	t.Cleanup(func() { _ = checks.Set(was) })
-	if err := checks.Set("40"); err != nil {
+	must(t, checks.Set("40"))
+}
+
+func must(t testingT, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -307,9 +307,7 @@ func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 			give := func(t *rapid.T, p press1) {
 				time.Sleep(time.Millisecond) // no two presses at the same time
 				r, err := b.Do(context.Background(), p.c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if want := k.press(p.c, p.n, p.job); r.Outcome != want {
 					t.Fatalf("%+v of job %d: %s, want %s", p.c, p.job, r.Outcome, want)
 				}

@@ -55,9 +55,7 @@ func (p *passHarness) start(t testingT) {
 		o.Siblings = p.ask
 	}
 	x, err := OpenPass(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.x = x
 	x.write.Lock()
 	defer x.write.Unlock()

@@ -123,9 +123,7 @@ func follow(t testingT, v *Orders, id string, seen map[string]*Order) string {
 	}
 	for _, e := range events {
 		var told Event
-		if err := json.Unmarshal(e.JSON(), &told); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(e.JSON(), &told))
 		delete(seen, told.Order)
 		if told.Kind == "order" {
 			seen[told.Order] = told.View

@@ -105,9 +105,7 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 			Ticket: salad.Ticket}}
 		p.start(t)
 		put(t, p.hot, numbered(18, 1))
-		if err := p.cold.ComesOut(t.Context(), salad, "grill"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.cold.ComesOut(t.Context(), salad, "grill"))
 		do(t, p.hot, press(p.hot, Bump, 1, 0))
 		p.set(p.siblings...)
 		p.wantParts(t, "#18 hot=done cold=wait")

@@ -10,9 +10,7 @@ import (
 
 func TestTheReportOfAnEveningIsWhatPaperAndPencilSay(t *testing.T) {
 	zone, err := time.LoadLocation("Australia/Melbourne")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, row := range NewReport("2026-11-22", evening(), zone).Rows {
 		got = append(got, fmt.Sprint(row.Station, ",", row.Hour, ",", row.Item, ": ", row.Count, ", seen ", row.Seen,

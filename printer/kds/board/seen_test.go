@@ -25,9 +25,7 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePage(t *testing.T) {
 		first := time.Now().UnixMilli()
 		stale := press(b, Bump, 1, 0)
 		for range 4 {
-			if err := b.Seen(t.Context(), []uint64{1, 99}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Seen(t.Context(), []uint64{1, 99}))
 			time.Sleep(5 * time.Second)
 		}
 		if k := card(b, 1); k.Seen != first || b.Unseen(0) != 1 || s.Writes() != 3 {
@@ -45,9 +43,7 @@ func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 		s := queuetest.NewStore()
 		b := open(t, s)
 		step := func(err error) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			time.Sleep(time.Second)
 		}
 		d := of18(1, "2 Fish", "1 Pie")
