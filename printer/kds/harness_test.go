@@ -100,6 +100,14 @@ func card(b *board.Board, job uint64) *board.Ticket {
 	return &o.Tickets[i]
 }
 
+// wantJobs compares [jobs].
+func wantJobs(t *testing.T, b *board.Board, want string) {
+	t.Helper()
+	if got := jobs(b); got != want {
+		t.Errorf("board %q, want %q", got, want)
+	}
+}
+
 // jobs is the board in one line: jobs of the open orders | jobs of those that can be recalled.
 func jobs(b *board.Board) string {
 	s := b.Snapshot()

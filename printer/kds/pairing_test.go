@@ -92,9 +92,7 @@ func TestARevokedBrowserIsRefusedAtOnce(t *testing.T) {
 		w.answerBeats(t.Context(), c, "hot-line", testPage)
 		e := w.listen(c, "hot-line", "page0002", "")
 		synctest.Wait()
-		if n := w.screens["hot-line"].Status().Live; n != 1 {
-			t.Fatalf("%d live pages, want 1", n)
-		}
+		wantLive(t, w.screens["hot-line"], 1)
 		if _, err := w.pairings.Revoke(t.Context(), "nobody"); !errors.Is(err, kds.ErrNoPairing) {
 			t.Errorf("of nobody: %v", err)
 		}

@@ -33,9 +33,7 @@ func TestAPickupBoardHasTheNumbersOfATakeawayUntilTheyAreSentOut(t *testing.T) {
 		if got := e.want("pickup", "beat").data; got != `{"preparing":["43"],"ready":[]}` {
 			t.Errorf("after it was sent out: %s", got)
 		}
-		if w.screens["pass"].Status().Live != 0 {
-			t.Error("a pickup board counts as a page on which a cook looks")
-		}
+		wantLive(t, w.screens["pass"], 0)
 
 		w.displays[2].PickupNames = true
 		w.server.Set(w.displays)

@@ -33,9 +33,7 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenTheScreenIsDark(t *testi
 		closed()
 		time.Sleep(time.Hour) // dark again
 		paper.wantPrinted(t)
-		if got := jobs(s.Board()); got != "1 3 |" {
-			t.Errorf("board %q", got)
-		}
+		wantJobs(t, s.Board(), "1 3 |")
 		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
 		if got := k.states(); got != "shown shown shown sent" || k.sent.Load() != 1 {
 			t.Errorf("%s, sent %d times", got, k.sent.Load())
@@ -76,15 +74,11 @@ func TestTheBackupTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
 		leave := s.Join("deaf")
 		k.order(1)
 		time.Sleep(11 * time.Second)
-		if got := jobs(s.Board()); got != "1 3 4 | 2" {
-			t.Errorf("board %q", got)
-		}
+		wantJobs(t, s.Board(), "1 3 4 | 2")
 		leave()
 		time.Sleep(time.Minute)
 		paper.wantPrinted(t, shown, "4 for hot-line (screen down), possible duplicate")
-		if got := jobs(s.Board()); got != "1 3 | 4 2" {
-			t.Errorf("board %q", got)
-		}
+		wantJobs(t, s.Board(), "1 3 | 4 2")
 		if s.WrapBackup(paper) != s.WrapBackup(paper) {
 			t.Error("a backup is not the same over a reload")
 		}

@@ -25,18 +25,14 @@ func TestTheQueueOfADarkScreenComesOutOfItsBackupInOrder(t *testing.T) {
 		if got := k.states(); got != "shown shown sent sent sent sent" {
 			t.Error(got)
 		}
-		if got := jobs(s.Board()); got != "1 2 | 5 4 3" {
-			t.Errorf("board %q", got)
-		}
+		wantJobs(t, s.Board(), "1 2 | 5 4 3")
 		k.order(1)
 		time.Sleep(time.Minute)
 		paper.wantPrinted(t, "6 for hot-line (screen down)")
 		defer openPage(s, "a")()
 		k.order(1)
 		time.Sleep(time.Second)
-		if got := jobs(s.Board()); got != "1 2 8 | 7 5 4 3" {
-			t.Errorf("board %q", got)
-		}
+		wantJobs(t, s.Board(), "1 2 8 | 7 5 4 3")
 		paper.wantPrinted(t)
 	})
 }

@@ -46,9 +46,7 @@ func TestWithoutALivePageTheQueueWaits(t *testing.T) {
 			if !ticket.IsNotReady(err) || b.times() != 0 {
 				t.Errorf("%s: %v, begun %d times", when, err, b.times())
 			}
-			if got := jobs(s.Board()); got != "|" {
-				t.Errorf("%s: board %q", when, got)
-			}
+			wantJobs(t, s.Board(), "|")
 			one, again, two := s.Join("a"), s.Join("a"), s.Join("b")
 			one()
 			one()

@@ -249,6 +249,13 @@ func (e *eventStream) want(kind string, not ...string) streamEvent {
 	return ev
 }
 
+func wantLive(t *testing.T, s *kds.Screen, want int) {
+	t.Helper()
+	if n := s.Status().Live; n != want {
+		t.Errorf("%d live pages, want %d", n, want)
+	}
+}
+
 func decode[T any](t testing.TB, s string) (v T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(s), &v); err != nil {

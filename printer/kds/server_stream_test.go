@@ -75,22 +75,16 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 		ctx, silence := context.WithCancel(t.Context())
 		w.answerBeats(ctx, c, "hot-line", testPage)
 		time.Sleep(time.Minute)
-		if n := s.Status().Live; n != 1 {
-			t.Errorf("%d live pages, want 1", n)
-		}
+		wantLive(t, s, 1)
 		silence()
 		time.Sleep(18 * time.Second)
-		if s.Status().Live > 0 {
-			t.Error("it is live without answering")
-		}
+		wantLive(t, s, 0)
 		// It answers again, on the same stream.
 		if code, text := w.post(c, "/screen/hot-line/shown",
 			`{"page":"`+testPage+`","jobs":[]}`); code != http.StatusOK || !strings.Contains(text, `"fresh":true`) {
 			t.Errorf("answered %d %s, want to be asked for all cards", code, text)
 		}
-		if n := s.Status().Live; n != 1 {
-			t.Errorf("%d live pages, want 1", n)
-		}
+		wantLive(t, s, 1)
 	})
 }
 
@@ -107,24 +101,16 @@ func TestAPageThatLeavesIsNotLiveAndOneThatReloadsIs(t *testing.T) {
 		e := come()
 		e.body.Close()
 		time.Sleep(2 * time.Second)
-		if s.Status().Live != 1 {
-			t.Error("two seconds without a stream and it is not live")
-		}
+		wantLive(t, s, 1)
 		e = come()
 		time.Sleep(5 * time.Second)
-		if s.Status().Live != 1 {
-			t.Error("it came back and is not live")
-		}
+		wantLive(t, s, 1)
 		e.body.Close()
 		time.Sleep(4 * time.Second)
-		if s.Status().Live != 0 {
-			t.Error("four seconds without a stream and it is live")
-		}
+		wantLive(t, s, 0)
 		come()
 		w.post(c, "/screen/hot-line/bye", `{"page":"`+testPage+`"}`)
-		if s.Status().Live != 0 {
-			t.Error("it said goodbye and is live")
-		}
+		wantLive(t, s, 0)
 	})
 }
 
@@ -204,9 +190,7 @@ func TestStreamsEndAtOnceWhenTheServerStops(t *testing.T) {
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
-		if n := w.screens["hot-line"].Status().Live; n != 0 {
-			t.Errorf("%d live pages after it", n)
-		}
+		wantLive(t, w.screens["hot-line"], 0)
 	})
 }
 

@@ -14,14 +14,10 @@ func TestARecalledTicketIsBackInItsOriginalPlace(t *testing.T) {
 	put(t, b, order(7, "Soup"), order(3, "Burger"), order(9, "Cake"))
 	wantOutcome(t, b, press(b, Bump, 3, 0), Done)
 	wantOutcome(t, b, press(b, Bump, 7, 0), Done)
-	if got := jobs(b); got != "9 | 7 3" {
-		t.Errorf("board %q", got)
-	}
+	wantJobs(t, b, "9 | 7 3")
 	wantOutcome(t, b, press(b, Recall, 3, 0), Done)
 	wantOutcome(t, b, press(b, Undo, 7, 0), Done)
-	if got := jobs(b); got != "7 3 9 |" {
-		t.Errorf("board %q", got)
-	}
+	wantJobs(t, b, "7 3 9 |")
 }
 
 func TestATicketThatIsDeliveredAgainIsNeitherDuplicatedNorMarked(t *testing.T) {
@@ -39,9 +35,7 @@ func TestATicketThatIsDeliveredAgainIsNeitherDuplicatedNorMarked(t *testing.T) {
 	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
 	b = open(t, s)
 	put(t, b, again)
-	if got := jobs(b); got != "2 | 1" {
-		t.Errorf("board %q", got)
-	}
+	wantJobs(t, b, "2 | 1")
 }
 
 func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
@@ -78,9 +72,7 @@ func TestATicketThatCameOutElsewhereCanBeRecalled(t *testing.T) {
 	for job := range uint64(3) { // 2 and 3 never had a card
 		must(t, b.ComesOut(t.Context(), order(job+1, "Burger"), "grill"))
 	}
-	if got := jobs(b); got != "| 3 2 1" {
-		t.Errorf("board %q", got)
-	}
+	wantJobs(t, b, "| 3 2 1")
 	if o := b.OrderOf(2); o.State != Elsewhere || o.Tickets[0].Paper != "grill" {
 		t.Errorf("order %+v", o)
 	}

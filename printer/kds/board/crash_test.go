@@ -84,9 +84,7 @@ func TestACardThatCannotBeReadHidesNoOther(t *testing.T) {
 		s.Set(cardKey(1), damaged)
 		b := open(t, s)
 		put(t, b, order(3, "Soup"), order(4, "Cake"))
-		if got := jobs(b); got != "3 4 |" {
-			t.Errorf("with %s: board %q", c[1], got)
-		}
+		wantJobs(t, b, "3 4 |")
 		if s.Value(cardKey(1)) != damaged {
 			t.Errorf("with %s: it is not kept for who looks for it", c[1])
 		}

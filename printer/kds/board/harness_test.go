@@ -107,6 +107,14 @@ func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
 	}
 }
 
+// wantJobs compares [jobs].
+func wantJobs(t *testing.T, b *Board, want string) {
+	t.Helper()
+	if got := jobs(b); got != want {
+		t.Errorf("board %q, want %q", got, want)
+	}
+}
+
 // jobs is the board in one line: jobs of the open orders | jobs of those that can be recalled.
 func jobs(b *Board) string {
 	s := b.Snapshot()

@@ -94,9 +94,7 @@ func TestAVoidIsShownWithItsOrder(t *testing.T) {
 	wantOutcome(t, b, press(b, AckVoid, 1, 0), Done)
 	wantOutcome(t, b, press(b, AckVoid, 1, 0), Already)
 	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
-	if got := jobs(b); got != "9 | 1 2" {
-		t.Errorf("the void and its order have not left together: %q", got)
-	}
+	wantJobs(t, b, "9 | 1 2")
 	wantOutcome(t, b, press(b, AckVoid, 9, 0), Already)
 }
 

@@ -27,9 +27,7 @@ func TestAPassShowsWhichStationsAreDone(t *testing.T) {
 	p.wants(t, first, Done) // delivered twice
 	p.wants(t, p.press(Bump, 18), Gone)
 	p.wants(t, p.press(Bump, 19), Done)
-	if got := jobs(p.hot); got != "2 | 1" {
-		t.Errorf("what the pass sent out left the station's board: %q", got)
-	}
+	wantJobs(t, p.hot, "2 | 1")
 	p.start(t)
 	if s := p.x.Snapshot(); len(s.Orders) != 0 || len(s.Recall) != 2 {
 		t.Errorf("after a restart %q, %q", partLines(s.Orders), partLines(s.Recall))
@@ -136,9 +134,7 @@ func TestABoardKeepsTheCardsThatThePassNeeds(t *testing.T) {
 		if got := partLines(p.x.Snapshot().Orders); len(got) != 6 {
 			t.Errorf("the pass has %q", got)
 		}
-		if got := jobs(p.hot); got != "9 |" {
-			t.Errorf("the station has %q", got)
-		}
+		wantJobs(t, p.hot, "9 |")
 		for i := range 5 {
 			p.wants(t, p.press(Bump, i), Done)
 		}
