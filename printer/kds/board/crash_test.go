@@ -17,9 +17,7 @@ func TestWhateverWriteFailsTheBoardIsTheSameInTheEnd(t *testing.T) {
 	s := queuetest.NewStore()
 	b := runEvening(t, open(t, s), nil)
 	want, steps := cardContents(b), s.Writes()
-	if diff := cmp.Diff(want, cardContents(open(t, s))); diff != "" {
-		t.Errorf("after a restart (-before +after):\n%s", diff)
-	}
+	wantEqual(t, "after a restart", want, cardContents(open(t, s)))
 	for n := 1; n <= steps; n++ {
 		for name, fault := range map[string]queuetest.Fault{"failed": queuetest.Failed,
 			"failed but was stored": queuetest.FailedPersisted} {

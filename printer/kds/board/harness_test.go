@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/kv"
 	"ticketrail/queue/ticket"
@@ -104,6 +106,13 @@ func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
 	if r := do(t, b, c); r.Outcome != want {
 		t.Helper()
 		t.Errorf("%s job %d: %s, want %s", c.Do, c.Job, r.Outcome, want)
+	}
+}
+
+func wantEqual(t *testing.T, name string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 

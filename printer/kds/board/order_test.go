@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
@@ -81,9 +79,7 @@ func ordersText(orders []*Order) (out []string) {
 func wantOrders(t *testing.T, b *Board, want ...string) {
 	t.Helper()
 	s := b.Snapshot()
-	if diff := cmp.Diff(want, append(ordersText(s.Orders), ordersText(s.Recall)...)); diff != "" {
-		t.Errorf("orders (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "orders", want, append(ordersText(s.Orders), ordersText(s.Recall)...))
 }
 
 func TestAVoidIsShownWithItsOrder(t *testing.T) {
@@ -286,9 +282,7 @@ func TestWhatMayBeCancelledIsAskedInTheStyleOfAVoid(t *testing.T) {
 		{{Key: "may_cancel", Text: "step: VOIDED", Void: true}},
 	}
 	k := card(b, 1)
-	if diff := cmp.Diff(want, [][]Text{k.Notes, k.Items[0].Notes}); diff != "" {
-		t.Errorf("notes (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "notes", want, [][]Text{k.Notes, k.Items[0].Notes})
 }
 
 func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
@@ -302,9 +296,7 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	put(t, b, d)
 	want := []Alarm{{"nut allergy", 1}, {"no nuts", 1}, {"nut cake", 1}}
 	o := b.OrderOf(1)
-	if diff := cmp.Diff(want, o.Alarms); diff != "" {
-		t.Errorf("alarms (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "alarms", want, o.Alarms)
 	if k := o.Tickets[0]; !k.Notes[0].Alarm || k.Notes[1].Alarm || k.Items[3].Colour != "red" ||
 		k.Items[0].Colour != "" {
 		t.Errorf("%+v", k)
@@ -357,9 +349,7 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 	}
 	want := []string{"7 Burger in 4: 3Mains[no onions] 3Mains[] 1Kids[]", "5 Tart in 1: 5[]", "0.3 Cake in 2: 0.3[]",
 		"some Bread in 1: some[]"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("counts (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "counts", want, got)
 	if got := AllDay(b.Snapshot().Orders, "Mains", time.Now()); len(got) != 1 {
 		t.Errorf("of one course: %+v", got)
 	}

@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
@@ -161,9 +159,7 @@ func (p *passHarness) wants(t *testing.T, c Command, want Outcome) {
 
 func (p *passHarness) wantParts(t *testing.T, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, partLines(p.x.Snapshot().Orders)); diff != "" {
-		t.Errorf("orders (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "orders", want, partLines(p.x.Snapshot().Orders))
 }
 
 // barJob is a job of order 18 at a printer.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestTheReportOfAnEveningIsWhatPaperAndPencilSay(t *testing.T) {
@@ -27,9 +25,7 @@ func TestTheReportOfAnEveningIsWhatPaperAndPencilSay(t *testing.T) {
 		"hot,,Fish: 1, seen 0:01 / 0:01, bumped , sent out , late 1 (100 %), recalls 0",
 		"hot,,Fries: 2, seen 0:02 / 0:02, bumped 4:00 / 4:00, sent out 5:00 / 5:00, late 0 (0 %), recalls 0",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	wantEqual(t, "rows", want, got)
 }
 
 // atReport is a time on 2026-11-22 in UTC, as a card has it.

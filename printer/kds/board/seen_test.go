@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ticketrail/queue/queuetest"
 )
 
@@ -68,9 +66,7 @@ func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 			}
 			return out
 		}
-		if diff := cmp.Diff(want, texts(b.Timeline(b.OrderOf(1).Key))); diff != "" {
-			t.Errorf("timeline (-want +got):\n%s", diff)
-		}
+		wantEqual(t, "timeline", want, texts(b.Timeline(b.OrderOf(1).Key)))
 		put(t, b, void18(2, "1 Fish"))
 		do(t, b, press(b, AckVoid, 1, 0))
 		do(t, b, press(b, Bump, 1, 0))
