@@ -35,14 +35,9 @@ func (a *App) fieldFindings() (out []finding.Finding) {
 			continue
 		}
 
-		are := "fields of " + v.Name + "'s orders are not mapped"
-		if len(unread) == 1 {
-			are = "field of " + v.Name + "'s orders is not mapped"
-		}
-
-		found := finding.Finding{ID: "fields/unread/" + v.Name, Level: finding.Warn, Subject: "fields",
-			Text: fmt.Sprintf("%d %s", len(unread), are),
-			Do:   "ticketrail fields shows them, and what maps or silences them"}
+		found := finding.New("fields/unread/"+v.Name, finding.Warn,
+			ticket.Plural(len(unread), "unread field")+" in the orders of "+v.Name, "",
+			"ticketrail fields shows them, and what maps or silences them")
 		slices.SortStableFunc(unread, func(a, b receiver.Field) int {
 			if warns := plan.MayWarn(a.Path); warns != plan.MayWarn(b.Path) {
 				if warns {

@@ -352,19 +352,20 @@ func (d *screens) problems(active *Built) (out []finding.Finding) {
 		// A pass shows no board of its own; it has one if it was a screen.
 		_, shown := active.stations[name].(*screen)
 		if open, _ := d.boards[name].Count(); open > 0 && !shown {
-			out = append(out, finding.Finding{ID: "station/" + name + "/board_left", Level: finding.Fail,
-				Subject: "stations",
-				Text:    fmt.Sprintf("%s is no screen any more, and shows %s", name, ticket.Plural(open, "ticket")),
-				Do:      fmt.Sprintf("add the screen again, or see ticketrail jobs list --station %q", name)})
+			out = append(out, finding.New("station/"+name+"/board_left", finding.Fail,
+				fmt.Sprintf("%s is no screen any more, and shows %s", name, ticket.Plural(open, "ticket")), "",
+				fmt.Sprintf("add the screen again, or see ticketrail jobs list --station %q", name)))
 		}
 	}
 
 	for _, c := range active.conf.Screens {
 		if err := d.failedPasses[c.Name]; err != nil {
-			out = append(out, finding.Finding{ID: "station/" + c.Name + "/not_opened", Level: finding.Fail,
-				Subject: "stations", Text: "the pass " + c.Name + " cannot be opened", Detail: err.Error(),
-				Do: "systemctl restart ticketrail"})
+			out = append(out, finding.New("station/"+c.Name+"/not_opened", finding.Fail,
+				"the pass "+c.Name+" cannot be opened", err.Error(), "systemctl restart ticketrail"))
 		}
+	}
+	for i := range out {
+		out[i].Subject = "stations"
 	}
 	return out
 }
