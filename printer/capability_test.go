@@ -24,7 +24,7 @@ func TestADamagedOrFailingStoreDelaysNoTicket(t *testing.T) {
 				damage(r.mem)
 				r.want("A1", "confirmed")
 				r.want("A2", "confirmed")
-				if strings.Contains(name, "Cannot") && r.log.count("level=WARN") == 0 {
+				if strings.Contains(name, "Cannot") && r.logged("level=WARN") == 0 {
 					t.Error("no warning was logged")
 				}
 			})
@@ -91,7 +91,7 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(answersAll())
-		wire := &replaceableDialer{to: mute}
+		wire := leadsTo(mute)
 		poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = 30 * time.Second }
 		r := newHarness(t, good, wire, poll)
 		go r.d.Watch(r.t.Context())
@@ -101,7 +101,7 @@ func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 		if n := mute.ClientCount(); n < 13 || n > 17 {
 			t.Errorf("%d connections in ten hours to a printer that never answers, want about 15", n)
 		}
-		wire.replace(good)
+		wire.set(good)
 		time.Sleep(70 * time.Minute)
 		r.want("A2", "confirmed")
 		r.d.Retire()

@@ -47,13 +47,13 @@ func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			before := virtual.New(virtual.Options{Can: good, Kanji: true})
 			after := virtual.New(virtual.Options{Can: c.then, Kanji: true})
-			wire := &replaceableDialer{to: before}
+			wire := leadsTo(before)
 			r := newHarness(t, after, wire, nil)
 			if o := r.print("A1"); o.err != nil {
 				t.Fatal(o.err)
 			}
 			time.Sleep(time.Minute)
-			wire.replace(after)
+			wire.set(after)
 			if o := r.want("A2", "not ready"); c.busy {
 				r.wantState(printer.Busy)
 			} else if o.took > 40*time.Second || !strings.Contains(r.d.Status().Advice, "probe") {

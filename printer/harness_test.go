@@ -1,7 +1,6 @@
 package printer_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,22 +21,22 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// logBuffer is a log that a test can read.
-type logBuffer struct {
+// A guarded value is changed by a test while the printer runs.
+type guarded[T any] struct {
 	mu sync.Mutex
-	b  bytes.Buffer
+	v  T
 }
 
-func (j *logBuffer) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(b)
+func (g *guarded[T]) set(v T) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.v = v
 }
 
-func (j *logBuffer) count(s string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.b.String(), s)
+func (g *guarded[T]) get() T {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.v
 }
 
 // A harness is a simulated printer, the Device for it, and a station.
@@ -47,27 +46,22 @@ type harness struct {
 	dev printer.DeviceOptions
 	d   *printer.Device
 	p   *printer.Paper
-	log *logBuffer
+	log *queuetest.Log
 	mem *queuetest.Store
 }
 
+// logged counts s in the log.
+func (r *harness) logged(s string) int { return strings.Count(r.log.String(), s) }
+
 // A replaceableDialer leads to a printer that a test can replace.
-type replaceableDialer struct {
-	mu sync.Mutex
-	to transport.Dialer
+type replaceableDialer struct{ guarded[transport.Dialer] }
+
+func leadsTo(d transport.Dialer) *replaceableDialer {
+	return &replaceableDialer{guarded[transport.Dialer]{v: d}}
 }
 
 func (s *replaceableDialer) Dial(ctx context.Context) (transport.Conn, error) {
-	s.mu.Lock()
-	to := s.to
-	s.mu.Unlock()
-	return to.Dial(ctx)
-}
-
-func (s *replaceableDialer) replace(to transport.Dialer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.to = to
+	return s.get().Dial(ctx)
 }
 
 // newHarness makes a Device for dialer, which leads to v. It is retired when the test ends.
@@ -79,7 +73,7 @@ func newHarness(
 	if !ok {
 		t.Fatal("no such profile")
 	}
-	r := &harness{t: t, v: v, log: &logBuffer{}, mem: queuetest.NewStore()}
+	r := &harness{t: t, v: v, log: &queuetest.Log{}, mem: queuetest.NewStore()}
 	logger := slog.New(slog.NewTextHandler(r.log, nil))
 	r.dev = printer.DeviceOptions{Name: "grill", Dialer: dialer, KV: r.mem, Logger: logger}
 	po := printer.Options{Name: "grill", Profile: model, Logger: logger}

@@ -34,18 +34,18 @@ func TestAPrinterIsReadyOnlyWhenItsProbeHasEnded(t *testing.T) {
 
 func TestACapabilityIsLoggedWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		wire := &replaceableDialer{to: virtual.New(virtual.Options{Kanji: true})}
+		wire := leadsTo(virtual.New(virtual.Options{Kanji: true}))
 		r := newHarness(t, nil, wire, nil)
 		for range 5 { // probed each time
 			r.want("A1", "sent")
 			time.Sleep(2 * time.Hour)
 		}
-		if n := r.log.count("capability detected"); n != 1 {
+		if n := r.logged("capability detected"); n != 1 {
 			t.Errorf("%d times", n)
 		}
-		wire.replace(virtual.New(answersAll()))
+		wire.set(virtual.New(answersAll()))
 		r.want("A1", "confirmed")
-		if n := r.log.count("capability detected"); n != 2 {
+		if n := r.logged("capability detected"); n != 2 {
 			t.Errorf("%d times, after it changed", n)
 		}
 	})

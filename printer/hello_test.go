@@ -56,11 +56,11 @@ func TestALongTicketIsConfirmedAlthoughItIsAllInThePrintBuffer(t *testing.T) {
 
 func TestAPrinterIsHungSinceItStoppedAndNotSinceItWasAskedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		wire := &replaceableDialer{to: virtual.New(answersAll())}
+		wire := leadsTo(virtual.New(answersAll()))
 		r := newHarness(t, nil, wire, nil)
 		r.want("A1", "confirmed")
 		hangUp(r.d)
-		wire.replace(virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}))
+		wire.set(virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}))
 		later(10*time.Second, func() {
 			if s := r.d.Status(); s.State != printer.Clearing {
 				t.Errorf("it is %s, want clearing", s.State)
@@ -142,10 +142,10 @@ func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
 func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedPrinter{}
-		wire := &replaceableDialer{to: s}
+		wire := leadsTo(s)
 		r := newHarness(t, nil, wire, nil)
 		r.want("A1", "sent")
-		wire.replace(&tap{Dialer: s, ends: 50 * time.Millisecond})
+		wire.set(&tap{Dialer: s, ends: 50 * time.Millisecond})
 		before := s.clients()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -158,10 +158,10 @@ func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T)
 func TestASilentPrinterThatAnswersSlowlyByNowIsConfirmed(t *testing.T) {
 	// The first question of a ticket to a silent printer is answered after 80 ms.
 	synctest.Test(t, func(t *testing.T) {
-		wire := &replaceableDialer{to: &scriptedPrinter{}}
+		wire := leadsTo(&scriptedPrinter{})
 		r := newHarness(t, nil, wire, nil)
 		r.want("A1", "sent")
-		wire.replace(&scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		wire.set(&scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
 			if last(all, "\x10\x04\x01") {
 				time.Sleep(80 * time.Millisecond)
 			}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,8 +25,7 @@ type kitchen struct {
 	mend    func(*kitchen)
 	mended  chan time.Time
 
-	mu    sync.Mutex
-	spoil func(right []byte) []byte
+	spoil guarded[func(right []byte) []byte]
 }
 
 // begin starts the time after which the mishap is mended.
@@ -66,21 +66,13 @@ func (k *kitchen) till(b string, d time.Duration) {
 
 // answer is what the printer says instead of the right answer.
 func (k *kitchen) answer(right []byte) []byte {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.spoil == nil {
-		return right
+	if f := k.spoil.get(); f != nil {
+		return f(right)
 	}
-	return k.spoil(right)
+	return right
 }
 
-func spoil(f func([]byte) []byte) func(*kitchen) {
-	return func(k *kitchen) {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.spoil = f
-	}
-}
+func spoil(f func([]byte) []byte) func(*kitchen) { return func(k *kitchen) { k.spoil.set(f) } }
 
 // onlyRealTime keeps the answers to DLE EOT, of which bits 1 and 4 are set.
 func onlyRealTime(right []byte) []byte {
@@ -92,13 +84,11 @@ func onlyRealTime(right []byte) []byte {
 
 // cutOff resets the connection instead of the answer behind the next tickets; -1: behind all.
 func (k *kitchen) cutOff(tickets int) {
-	behind := false
+	var behind atomic.Bool
 	var arm func()
 	arm = func() {
 		k.After("| job ", 0, func() {
-			k.mu.Lock()
-			behind = true
-			k.mu.Unlock()
+			behind.Store(true)
 			if tickets--; tickets != 0 {
 				arm()
 			}
@@ -106,10 +96,9 @@ func (k *kitchen) cutOff(tickets int) {
 	}
 	arm()
 	spoil(func(right []byte) []byte {
-		if !behind || onlyRealTime(right) != nil {
+		if onlyRealTime(right) != nil || !behind.CompareAndSwap(true, false) {
 			return right
 		}
-		behind = false
 		time.AfterFunc(10*time.Millisecond, k.Reset) // when all that was sent is acknowledged
 		return nil
 	})(k)
@@ -233,7 +222,7 @@ func left(b string) func(*kitchen) {
 func (k *kitchen) rest() {
 	early(0, reset)(k)
 	time.AfterFunc(10*time.Second, func() { stay(k) })
-	k.door.hook(func(c net.Conn) net.Conn { return leavingConn{c, k.rest} })
+	k.door.wrap.set(func(c net.Conn) net.Conn { return leavingConn{c, k.rest} })
 }
 
 // A leavingConn calls left when it is closed.
@@ -249,7 +238,7 @@ func resetPlugged(k *kitchen) { k.Reset(); k.Unplug(false) }
 
 // forget resets new clients after 0.4 s without a byte.
 func (k *kitchen) forget() {
-	k.door.hook(func(c net.Conn) net.Conn {
+	k.door.wrap.set(func(c net.Conn) net.Conn {
 		return idleConn{c, time.AfterFunc(400*time.Millisecond, func() { reset(c, 0); _ = c.Close() })}
 	})
 }
@@ -298,9 +287,8 @@ func picture(width, rows, sent int) string {
 // A door ends clients before the printer sees them.
 type door struct {
 	net.Listener
-	mu    sync.Mutex
-	early func(c net.Conn)          // nil: they come in
-	wrap  func(c net.Conn) net.Conn // what comes in; nil: c
+	early guarded[func(c net.Conn)]          // nil: they come in
+	wrap  guarded[func(c net.Conn) net.Conn] // of those; nil: as they are
 }
 
 // A doorConn is a client that hears the answers as write writes them.
@@ -313,21 +301,13 @@ func (c doorConn) Write(b []byte) (int, error) { return c.write(c.Conn, b) }
 
 // wrapWith lets new clients hear the answers as write writes them.
 func (d *door) wrapWith(write func(c net.Conn, b []byte) (int, error)) {
-	d.hook(func(c net.Conn) net.Conn { return doorConn{c, write} })
-}
-
-func (d *door) hook(wrap func(c net.Conn) net.Conn) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.wrap = wrap
+	d.wrap.set(func(c net.Conn) net.Conn { return doorConn{c, write} })
 }
 
 func (d *door) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
-		d.mu.Lock()
-		early, wrap := d.early, d.wrap
-		d.mu.Unlock()
+		early, wrap := d.early.get(), d.wrap.get()
 		switch {
 		case err == nil && early != nil:
 			go early(c)
@@ -339,18 +319,12 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-func (d *door) end(early func(net.Conn)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.early = early
-}
-
 // early ends each new client after ms.
 func early(ms time.Duration, how func(c net.Conn, d time.Duration)) func(*kitchen) {
-	return func(k *kitchen) { k.door.end(func(c net.Conn) { how(c, ms*time.Millisecond); _ = c.Close() }) }
+	return func(k *kitchen) { k.door.early.set(func(c net.Conn) { how(c, ms*time.Millisecond); _ = c.Close() }) }
 }
 
-func stay(k *kitchen) { k.door.end(nil) }
+func stay(k *kitchen) { k.door.early.set(nil) }
 
 // reset, closeOrderly and swallow are how a door ends a client: nothing is read, or everything and thrown away.
 func reset(c net.Conn, d time.Duration) {

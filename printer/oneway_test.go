@@ -1,7 +1,6 @@
 package printer_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -68,7 +67,7 @@ func TestNoQuestionIsWrittenToAFile(t *testing.T) {
 						t.Errorf("%s, remembered %q: asked % x in %q", confirm, remembered, question, got)
 					}
 				}
-				if r.log.count("level=WARN") > 0 {
+				if r.logged("level=WARN") > 0 {
 					t.Error("a file was warned of")
 				}
 			})
@@ -102,12 +101,7 @@ func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
 			{"a ticket without dots", plain, false}, {"what broke off", plain, true},
 		} {
 			if c.after == "what broke off" {
-				line.before = func(b []byte) error {
-					if bytes.Contains(b, []byte("D150")) {
-						return errors.New("the cable was pulled")
-					}
-					return nil
-				}
+				line.before = pulledAt("D150")
 				if o := r.printWith(t.Context(), plain, orderOfLines(200), nil); o.kind() != "doubt" {
 					t.Error(o.err)
 				}
@@ -164,7 +158,7 @@ func TestAPrinterThatNeverStopsSendingIsReadSlowly(t *testing.T) {
 				if s := int64(time.Since(start)/time.Second) + 1; f.reads.Load() > 2100*s {
 					t.Errorf("%d reads in %d s", f.reads.Load(), s)
 				}
-				if n := r.log.count("\n"); n > 60 {
+				if n := r.logged("\n"); n > 60 {
 					t.Errorf("%d lines in the log", n)
 				}
 			})

@@ -1,7 +1,9 @@
 package printer_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"sync"
@@ -23,8 +25,18 @@ type tap struct {
 	ends   time.Duration // after which each connection ends by itself; 0: never
 	serial bool
 
-	finish, closed    errorSwitch  // the error of an orderly end, and that the printer closed, as far as TCP knows
-	dialled, finished atomic.Int32 // connections, and those that were ended in an orderly way
+	finish, closed    guarded[error] // the error of an orderly end, and that the printer closed, as far as TCP knows
+	dialled, finished atomic.Int32   // connections, and those that were ended in an orderly way
+}
+
+// pulledAt is a cable that is pulled before text is written.
+func pulledAt(text string) func([]byte) error {
+	return func(b []byte) error {
+		if bytes.Contains(b, []byte(text)) {
+			return errors.New("the cable was pulled")
+		}
+		return nil
+	}
 }
 
 // script is the scripted printer at its end.
@@ -67,24 +79,6 @@ func (c *tapConn) Finish(ctx context.Context) error {
 
 func (c *tapConn) PeerClosed() error { return c.w.closed.get() }
 func (c *tapConn) Serial() bool      { return c.w.serial }
-
-// An errorSwitch is an error that a test sets while the printer runs.
-type errorSwitch struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (e *errorSwitch) set(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.err = err
-}
-
-func (e *errorSwitch) get() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
-}
 
 // answersIDs answers each GS ( H.
 func answersIDs(c net.Conn, all string) {

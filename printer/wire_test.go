@@ -1,9 +1,7 @@
 package printer_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -49,12 +47,7 @@ func TestACutThatWasTakenAheadOfATicketIsNotSentAgain(t *testing.T) {
 		s := answering(answersIDs)
 		w := &tap{Dialer: s}
 		r := newHarness(t, nil, w, nil)
-		w.before = func(b []byte) error {
-			if bytes.HasPrefix(b, []byte(theCut)) {
-				return errors.New("the cable was pulled")
-			}
-			return nil
-		}
+		w.before = pulledAt(theCut)
 		r.want("A1", "confirmed")
 		if strings.Contains(s.all(), theCut) {
 			t.Fatal("it was cut")
@@ -163,15 +156,10 @@ func TestTheCutOfTheTicketBeforeFollowsThePadding(t *testing.T) {
 	// cut ahead of the padding would be taken for.
 	synctest.Test(t, func(t *testing.T) {
 		s, mute := answering(answersIDs), &scriptedPrinter{}
-		wire := &replaceableDialer{to: &tap{Dialer: s, before: func(b []byte) error {
-			if bytes.HasPrefix(b, []byte(theCut)) {
-				return errors.New("the cable was pulled")
-			}
-			return nil
-		}}}
+		wire := leadsTo(&tap{Dialer: s, before: pulledAt(theCut)})
 		r := newHarness(t, nil, wire, nil)
 		r.want("A1", "confirmed")
-		wire.replace(mute)
+		wire.set(mute)
 		if _, err := r.d.Probe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
