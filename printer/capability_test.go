@@ -1,7 +1,6 @@
 package printer_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -138,16 +137,5 @@ func TestAPrinterThatClosesForAQuestionPrintsWithout(t *testing.T) {
 		}
 		r.wantPaper("A1 A2")
 		r.wantState(printer.Silent)
-	})
-}
-
-func TestWatchWithoutAnIntervalDoesNotPoll(t *testing.T) {
-	withHarness(t, answersAll(), nil, func(r *harness) {
-		ctx, cancel := context.WithTimeout(r.t.Context(), time.Hour)
-		defer cancel()
-		r.d.Watch(ctx)
-		if r.v.ClientCount() > 0 {
-			t.Error("it was polled")
-		}
 	})
 }

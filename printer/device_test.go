@@ -151,17 +151,6 @@ func TestEachCopyIsMarkedAndAllMustPrint(t *testing.T) {
 			}
 		})
 	}
-	// If the second copy is not confirmed, the ticket is in doubt, although the first is.
-	slow := virtual.Options{Can: virtual.Everything, Kanji: true, LinesPerSecond: 5}
-	withHarness(t, slow, twoCopies, func(r *harness) {
-		r.want("A1", "confirmed")
-		n := r.v.TicketCount()
-		later(100*time.Millisecond, func() {
-			_ = r.v.Wait(r.t.Context(), n+1)
-			r.v.Reset()
-		})
-		r.want("A2", "doubt")
-	})
 }
 
 func TestAJammedCutterDelaysTheNextTicketNotThisOne(t *testing.T) {

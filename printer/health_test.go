@@ -32,25 +32,6 @@ func TestAPrinterIsReadyOnlyWhenItsProbeHasEnded(t *testing.T) {
 	})
 }
 
-func TestACapabilityIsLoggedWhenItChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		wire := leadsTo(virtual.New(virtual.Options{Kanji: true}))
-		r := newHarness(t, nil, wire, nil)
-		for range 5 { // probed each time
-			r.want("A1", "sent")
-			time.Sleep(2 * time.Hour)
-		}
-		if n := r.logged("capability detected"); n != 1 {
-			t.Errorf("%d times", n)
-		}
-		wire.set(virtual.New(answersAll()))
-		r.want("A1", "confirmed")
-		if n := r.logged("capability detected"); n != 2 {
-			t.Errorf("%d times, after it changed", n)
-		}
-	})
-}
-
 func TestAPersonsProbeComesBeforeWhatIsStored(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")

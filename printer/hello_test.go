@@ -155,24 +155,6 @@ func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T)
 	})
 }
 
-func TestASilentPrinterThatAnswersSlowlyByNowIsConfirmed(t *testing.T) {
-	// The first question of a ticket to a silent printer is answered after 80 ms.
-	synctest.Test(t, func(t *testing.T) {
-		wire := leadsTo(&scriptedPrinter{})
-		r := newHarness(t, nil, wire, nil)
-		r.want("A1", "sent")
-		wire.set(&scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if last(all, "\x10\x04\x01") {
-				time.Sleep(80 * time.Millisecond)
-			}
-			if !answerStatus(c, all) {
-				answersIDs(c, all)
-			}
-		}})
-		r.want("A2", "confirmed")
-	})
-}
-
 func TestAPrinterThatClosesForTheFenceOfALaterProbePrintsTheTicketWithoutOne(t *testing.T) {
 	drop := false
 	withScript(t, answering(func(c net.Conn, all string) {

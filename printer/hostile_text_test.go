@@ -100,17 +100,3 @@ func TestNoTextOfTheServiceIsACommand(t *testing.T) {
 		})
 	}
 }
-
-func FuzzNoTextCausesAProblemOnThePrinter(f *testing.F) {
-	f.Add("Burger\x1bp\x00\x19\xfa")
-	f.Add("宫保鸡丁 🌶️ e\u0301\u202e")
-	f.Add("\x10\x14\x01\x1dV\x00")
-	f.Fuzz(func(t *testing.T, s string) {
-		s = s[:min(len(s), 2000)] // length is not what this is about
-		synctest.Test(t, func(t *testing.T) {
-			for _, o := range problemsOf(t, orderFilledWith(s)) {
-				t.Error(o)
-			}
-		})
-	})
-}

@@ -82,13 +82,10 @@ func TestAnAnswerIsWaitedForAsLongAsItsLinesPrint(t *testing.T) {
 }
 
 // pause is how long a printer that gives no answer and prints a line a second is given for a ticket.
-func pause(t *testing.T, copies, feed int, change ...func(*printer.Options)) (d time.Duration) {
+func pause(t *testing.T, copies, feed int) (d time.Duration) {
 	t.Helper()
 	withHarness(t, virtual.Options{Kanji: true}, func(_ *printer.DeviceOptions, o *printer.Options) {
 		o.Copies, o.Profile.FeedBeforeCut, o.Profile.LinesPerSecond = copies, feed, 1
-		for _, c := range change {
-			c(o)
-		}
 	}, func(r *harness) {
 		if o := r.printWith(r.t.Context(), r.p, orderOfLines(20), nil); o.kind() != "sent" {
 			t.Error(o.err)
@@ -143,45 +140,6 @@ func TestATicketSoundsOnceAndAsACancellationOnlyIfItOnlyCancels(t *testing.T) {
 				t.Errorf("%s does not ring %d: %q", name, c.want, raw[max(i, 0):])
 			}
 		})
-	}
-}
-
-// onPaper is the text of one ticket.
-func onPaper(t *testing.T, d ticket.Delivery, change func(*printer.Options)) (text string) {
-	t.Helper()
-	withHarness(t, answersAll(), func(_ *printer.DeviceOptions, o *printer.Options) { change(o) }, func(r *harness) {
-		if o := r.printWith(r.t.Context(), r.p, d, nil); o.err != nil {
-			t.Error(o.err)
-		}
-		synctest.Wait()
-		for _, x := range r.v.Tickets() {
-			text += x.Text
-		}
-	})
-	return text
-}
-
-func TestATicketIsLaidOutForWhatThePrinterHas(t *testing.T) {
-	void := orderOf("A1")
-	void.Ticket.Lines[0].Void = true
-	inverted := onPaper(t, void, func(o *printer.Options) { o.Profile.Invert = true })
-	framed := onPaper(t, void, func(o *printer.Options) { o.Profile.Invert = false })
-	if inverted == framed {
-		t.Errorf("a void looks the same without white on black:\n%s", framed)
-	}
-	big := func(n int) func(*printer.Options) {
-		return func(o *printer.Options) {
-			o.Profile.Sizing, o.Profile.SmallFont, o.Profile.TwoByte = profile.Doubled, false, profile.NoTwoByte
-			o.Layout.NameSize.Width, o.Layout.NameSize.Height = n, n
-		}
-	}
-	if two, eight := pause(t, 1, 0, big(2)), pause(t, 1, 0, big(8)); two != eight {
-		t.Errorf("a printer with sizes up to 2 is given %s for size 2 and %s for size 8", two, eight)
-	}
-	none := func(*printer.Options) {}
-	ligatures := onPaper(t, orderOf("A1 "+strings.Repeat("ﬃ ", 12)), none)
-	if want := onPaper(t, orderOf("A1 "+strings.Repeat("ffi ", 12)), none); ligatures != want {
-		t.Errorf("what is replaced is laid out as\n%s\nnot as\n%s", ligatures, want)
 	}
 }
 

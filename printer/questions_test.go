@@ -52,18 +52,6 @@ func TestTheNewestReportOnThePaperCounts(t *testing.T) {
 	})
 }
 
-func TestAPrinterThatPausesDuringTheProbeIsProbed(t *testing.T) {
-	s := answering(func(c net.Conn, all string) {
-		if last(all, "\x1da\x0e") {
-			time.Sleep(3 * time.Second)
-		}
-		answersIDs(c, all)
-	})
-	withScript(t, s, func(r *harness) {
-		r.want("A1", "confirmed")
-	})
-}
-
 func TestTheEndOfAnEarlierTicketsContextDisturbsNoOther(t *testing.T) {
 	// The context of a ticket that is printed ends while the question before the next one is written.
 	synctest.Test(t, func(t *testing.T) {
