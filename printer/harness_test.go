@@ -200,6 +200,14 @@ func (r *harness) paper() string {
 	return strings.Join(all, " ")
 }
 
+// within checks how long an attempt took.
+func (o outcome) within(r *harness, least, most time.Duration) {
+	r.t.Helper()
+	if o.took < least || o.took > most {
+		r.t.Errorf("after %s, want between %s and %s: %v", o.took, least, most, o.err)
+	}
+}
+
 func (r *harness) wantPaper(want string) {
 	r.t.Helper()
 	if got := r.paper(); got != want {
@@ -218,6 +226,20 @@ func (r *harness) wantState(state string) printer.Status {
 		r.t.Errorf("%s comes with the advice %q", s.State, s.Advice)
 	}
 	return s
+}
+
+// leaveBehind sends what another program leaves behind, which broke off there.
+func (r *harness) leaveBehind(text string) {
+	r.t.Helper()
+	c, err := r.v.Dial(r.t.Context())
+	if err == nil {
+		_, err = c.Write([]byte(text))
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	synctest.Wait()
+	_ = c.Close()
 }
 
 // hangUp waits until the connection of the last ticket is closed.

@@ -113,18 +113,7 @@ func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
 	} {
 		for _, can := range []virtual.Capability{virtual.Everything, statusOnly, realTimeOnly} {
 			withHarness(t, virtual.Options{Can: can, Kanji: true, Remembers: true}, nil, func(r *harness) {
-				broken := func() {
-					c, err := r.v.Dial(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
-					if _, err := c.Write([]byte(head)); err != nil {
-						t.Fatal(err)
-					}
-					_ = c.Close()
-					synctest.Wait()
-				}
-				broken()
+				r.leaveBehind(head)
 				d := orderOf("A1")
 				d.Doubt = true // the broken ticket was this one, before a restart
 				if o := r.printWith(r.t.Context(), r.p, d, nil); o.err != nil {
