@@ -119,6 +119,19 @@ func TestABaseCopyThatFailsIsTriedLessAndLessOften(t *testing.T) {
 	}, withCopies)
 }
 
+// TestALogThatCannotKeepUpDelaysNoCommit: what it does not take is in the next base copy.
+func TestALogThatCannotKeepUpDelaysNoCommit(t *testing.T) {
+	q := start(t)
+	few := &copier{q: q.Queue, notes: make(chan []note, 1)}
+	small := &copier{q: q.Queue, notes: make(chan []note, 2)}
+	for n, tooMuch := range []bool{false, true} {
+		few.add([]note{{}})
+		small.add([]note{{payloads: [][]byte{make([]byte, maxWaiting/2)}}})
+		wantEqual(t, few.gap.Load(), tooMuch, n)
+		wantEqual(t, small.gap.Load(), tooMuch, n)
+	}
+}
+
 // TestOnlyWhatHasTheNameOfACopyIsOne: a person keeps other files there.
 func TestOnlyWhatHasTheNameOfACopyIsOne(t *testing.T) {
 	dir := t.TempDir()
