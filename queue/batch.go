@@ -84,9 +84,8 @@ func (b *batch) put(k *bolt.Bucket, key, value []byte) {
 
 // putJSON writes one of the small records. A time after the year 9999 cannot be encoded, for example.
 func (b *batch) putJSON(bucket int, key []byte, v any) {
-	raw, err := sealJSON(v)
-	b.fail(err)
-	b.put(b.bucket(bucket), key, raw)
+	b.dirty = true
+	b.fail(putJSON(b.bucket(bucket), key, v))
 }
 
 // del is put for a deletion.
@@ -303,7 +302,6 @@ func (b *batch) storeOutcome(o Outcome) {
 
 	outcomes.FillPercent = 0.9        // keys only grow
 	seq, _ := outcomes.NextSequence() // in a transaction that can write it cannot fail
-	raw, err := sealJSON(storedOutcome{o, b.wall.UnixMilli(), b.now})
-	b.fail(err)
-	b.put(outcomes, key64(seq), raw)
+	b.dirty = true
+	b.fail(putJSON(outcomes, key64(seq), storedOutcome{o, b.wall.UnixMilli(), b.now}))
 }

@@ -119,7 +119,9 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 
 	// The free space is checked only for new requests: everything else is needed to print.
 	if slices.ContainsFunc(ops, func(o *op) bool { return o.kind == opAccept }) {
-		batched.refusal = q.refusesRequests()
+		q.mu.Lock()
+		batched.refusal = cmp.Or(q.damage, q.checkInPlace())
+		q.mu.Unlock()
 		if q.space.CheckFull(q.reusable()) {
 			batched.refusal = ErrStorageFull
 		}
@@ -226,13 +228,6 @@ func (q *Queue) Ready() error {
 		return q.space.Full(q.reusable())
 	}
 
-	return cmp.Or(q.damage, q.checkInPlace())
-}
-
-// refusesRequests returns why the open file must not take another request; nil: it may.
-func (q *Queue) refusesRequests() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	return cmp.Or(q.damage, q.checkInPlace())
 }
 

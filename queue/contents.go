@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -83,9 +84,7 @@ func adopt(tx *bolt.Tx, files *store.Copies, written time.Time) (from time.Time,
 		return from, err
 	}
 
-	if name := files.Database(); name != "" {
-		record.Database = name
-	}
+	record.Database = cmp.Or(files.Database(), record.Database)
 
 	since := files.Since()
 	if record.Number == 0 || record.Number < since {
@@ -116,19 +115,18 @@ func putJSON(k *bolt.Bucket, key []byte, v any) error {
 // a person must know that: somebody may have had it printed since.
 func doubtAll(tx *bolt.Tx) error {
 	states := tx.Bucket(bucketNames[bucketState])
-	doubted := map[string][]byte{} // written afterwards: a cursor must not see changes
+	doubted := map[string]jobState{} // written afterwards: a cursor must not see changes
 
 	err := states.ForEach(func(k, v []byte) error {
 		state, err := decodeState(v)
-		if err != nil || !state.doubtIfOwed() {
-			return err
+		if err == nil && state.doubtIfOwed() {
+			doubted[string(k)] = state
 		}
-		doubted[string(k)], err = sealJSON(state)
 		return err
 	})
 
-	for k, v := range doubted {
-		err = errors.Join(err, states.Put([]byte(k), v))
+	for k, state := range doubted {
+		err = errors.Join(err, putJSON(states, []byte(k), state))
 	}
 	return err
 }

@@ -200,14 +200,11 @@ func decodeDedup(raw []byte) (dedupRecord, error) {
 		return dedupRecord{}, err
 	}
 
-	if len(payload) == 0 || payload[0] != dedupVersion {
-		return dedupRecord{}, errors.New("unknown format")
-	}
-
-	reader := dedupReader{rest: payload[1:]}
+	reader := dedupReader{rest: payload}
+	reader.take(1) // dedupVersion; of another one the encoding differs
 	decoded := dedupRecord{accepted: reader.contents(), reported: reader.contents(), shares: reader.shares()}
 	if reader.short || len(decoded.accepted)+len(decoded.reported) == 0 || !bytes.Equal(encodeDedup(decoded), raw) {
-		return dedupRecord{}, errors.New("wrong length")
+		return dedupRecord{}, errors.New("it is not as this version writes it")
 	}
 	return decoded, nil
 }

@@ -132,13 +132,9 @@ func ticketIn(tx *bolt.Tx, job uint64) (ticket.Ticket, error) {
 
 // Job returns one job, its ticket, and the body of its request as received. The body is nil for a
 // slip. If the stored ticket is damaged, the Ticket is zero.
-func (q *Queue) Job(ctx context.Context, id uint64) (Job, ticket.Ticket, []byte, error) {
-	var j Job
-	var t ticket.Ticket
-	var body []byte
-
+func (q *Queue) Job(ctx context.Context, id uint64) (j Job, t ticket.Ticket, body []byte, err error) {
 	lent := q.leases()
-	err := q.view(func(tx *bolt.Tx) error {
+	err = q.view(func(tx *bolt.Tx) error {
 		raw := tx.Bucket(bucketNames[bucketState]).Get(key64(id))
 		if raw == nil {
 			return ErrNotFound

@@ -107,18 +107,15 @@ func (l *lane) removeAt(i int) {
 	l.pending = slices.Delete(l.pending, i, i+1)
 }
 
-// printing is 1 while a job is lent, else 0.
+// printing is 1 while a job is lent, else 0. After a reopen the file may have the lease's settlement, although its
+// caller has not been answered yet.
 func (l *lane) printing() int {
-	if l.lease == nil {
-		return 0
+	if l.lease != nil {
+		if _, waits := l.find(l.lease.pos); waits {
+			return 1
+		}
 	}
-
-	if _, ok := l.find(l.lease.pos); !ok {
-		// After a reopen the file may have this lease's settlement, although its caller has not been
-		// answered yet.
-		return 0
-	}
-	return 1
+	return 0
 }
 
 // open counts the jobs that the station still owes.
@@ -197,23 +194,19 @@ func (q *Queue) Stations() []StationState {
 
 // state copies a lane's state for people. It needs Queue.mu.
 func (l *lane) state(now time.Duration) StationState {
-	s := StationState{
+	return StationState{
 		Name: l.name, Pending: len(l.pending) - l.printing(), Held: len(l.held), Printing: l.printing(),
 		Oldest: l.oldest(now), Books: l.Books.clone(), Configured: l.configured,
+		Hold: l.Hold, // which is replaced and never changed
 	}
-
-	if l.Hold != nil {
-		s.Hold = new(*l.Hold)
-	}
-	return s
 }
 
 // Held returns why a person has stopped a station; nil if it is not stopped.
 func (q *Queue) Held(station string) *StationHold {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if lane := q.lanes[station]; lane != nil && lane.Hold != nil {
-		return new(*lane.Hold)
+	if lane := q.lanes[station]; lane != nil {
+		return lane.Hold
 	}
 	return nil
 }

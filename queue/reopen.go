@@ -19,15 +19,6 @@ const (
 	maxBackoff = 30 * time.Second
 )
 
-// classify turns the error of a failed commit into the one that callers get. A full disk is told
-// apart, because printing continues with the reserve meanwhile.
-func classify(err error) (failed error, full bool) {
-	if store.IsFull(err) {
-		return fmt.Errorf("%w: %w", ErrStorageFull, err), true
-	}
-	return fmt.Errorf("%w: %w", ErrStorageFailed, err), false
-}
-
 // probeCommit commits a transaction that changes nothing. Only when it succeeds can the state that was read
 // be trusted: this process, or the one before, may have left it in the page cache and nowhere else.
 func (q *Queue) probeCommit(db *bolt.DB) error {
@@ -42,18 +33,21 @@ func (q *Queue) probeCommit(db *bolt.DB) error {
 // commitFailed records that memory cannot be trusted, and why. Lanes lend nothing until recoverStorage has succeeded.
 // It is tried at once after a first failure, then after minBackoff and twice that each time.
 func (q *Queue) commitFailed(err error) (failed error, full bool) {
-	failed, full = classify(err)
+	failed = fmt.Errorf("%w: %w", ErrStorageFailed, err)
+	text := "commit failed; new requests are refused until one succeeds: check the disk"
+	if full = store.IsFull(err); full { // told apart, because printing goes on with the space of the reserve
+		failed = fmt.Errorf("%w: %w", ErrStorageFull, err)
+		text = "disk is full; new requests are refused, accepted tickets still print: free disk space"
+	}
+
 	q.mu.Lock()
 	q.storageErr = failed
 	q.mu.Unlock()
 	if q.copier != nil { // it may be on the disk, and is not in the log
 		q.copier.gap.Store(true)
 	}
-
-	text := "commit failed; new requests are refused until one succeeds: check the disk"
 	if full {
 		q.space.FreeReserve()
-		text = "disk is full; new requests are refused, accepted tickets still print: free disk space"
 	}
 	if err.Error() != q.lastFailure { // a broken disk must not fill the log
 		q.lastFailure = err.Error()

@@ -44,9 +44,7 @@ func (q *Queue) search(ctx context.Context, job uint64) (s search, err error) {
 
 // searchHeld searches for each of the held jobs that want returns true for. Jobs are held for a person, so
 // they are few.
-func (q *Queue) searchHeld(
-	ctx context.Context, want func(station string, e entry) bool,
-) (found map[uint64]search, err error) {
+func (q *Queue) searchHeld(ctx context.Context, want func(string, entry) bool) (found map[uint64]search, err error) {
 	found = map[uint64]search{}
 
 	q.mu.Lock()
