@@ -130,9 +130,7 @@ func newTestbed(tb testing.TB, change func(*Options, *Policy)) *testbed {
 		change(&o, p)
 	}
 	r, err := New(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	b.Receiver = r
 	return b
 }
@@ -140,9 +138,7 @@ func newTestbed(tb testing.TB, change func(*Options, *Policy)) *testbed {
 func testPolicy(tb testing.TB) *Policy {
 	tb.Helper()
 	compiled, err := plan.Compile(plan.Config{Fallback: "grill"})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return &Policy{
 		Path: contract.PathWebhook, VenueHeader: contract.HeaderVenue, DeviceHeader: contract.HeaderDevice,
 		MaxBody: 1 << 20, Plan: compiled, RespondWithin: time.Minute, // a slow machine is not a slow disk
@@ -176,9 +172,7 @@ func (b *testbed) do(req *http.Request) *httptest.ResponseRecorder {
 func (b *testbed) scrape(tb testing.TB) string {
 	tb.Helper()
 	families, err := b.reg.Gather()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	var out strings.Builder
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -268,9 +262,7 @@ func (b *testbed) serve(tb testing.TB) (l *pipeListener, stop func() error) {
 func (p *pipeListener) dial(tb testing.TB) *rawConn {
 	tb.Helper()
 	c, err := p.Dial(context.Background(), "", "")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() { _ = c.Close() })
 	return &rawConn{c, tb, bufio.NewReader(c)}
 }
@@ -325,3 +317,10 @@ func requestHead(more ...string) string {
 func contentLength(n int) string { return fmt.Sprintf("Content-Length: %d\r\n", n) }
 
 func requestWith(body string) string { return requestHead(contentLength(len(body))) + body }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

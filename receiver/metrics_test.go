@@ -61,9 +61,7 @@ func TestARouteThatFailsIsCountedForEachItemAndLoggedOnce(t *testing.T) {
 	b := newTestbed(t, func(_ *Options, p *Policy) {
 		compiled, err := plan.Compile(plan.Config{Fallback: "grill",
 			Routes: []plan.Route{{When: `item.name > 1`, To: []string{"bar"}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		p.Plan, p.ReportConflict = compiled, true
 	})
 	for i := range 2 {

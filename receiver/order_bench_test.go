@@ -18,9 +18,7 @@ func BenchmarkOrder(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			body := contract.Example("burger.json")
 			p, err := plan.Compile(plan.Config{Fallback: "pass", Routes: routes})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			venue := plan.Venue{ID: venueID, Name: "Harbour Grill", Zone: "Australia/Melbourne"}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -56,9 +56,7 @@ func TestConnectionsAreCountedByWhoTheCallerIs(t *testing.T) {
 			t.Errorf("%s: %q, %d, want %s", caller, name, most, want)
 		}
 	}
-	if err := b.SetPolicy(testPolicy(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.SetPolicy(testPolicy(t)))
 	if name, most := b.Group(netip.MustParseAddr("192.0.2.1")); name != "192.0.2.1" || most != 128 {
 		t.Errorf("after a reload: %q, %d", name, most)
 	}
@@ -135,9 +133,7 @@ func TestOnePolicyServesAWholeRequest(t *testing.T) {
 		p := testPolicy(t)
 		p.Venues = nil // a reload that takes the venue away while its request is on the wire
 		p.Mode, p.MaxBody = contract.Strict, 1
-		if err := b.SetPolicy(p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.SetPolicy(p))
 	}}
 	req := post(nil)
 	req.Body, req.ContentLength = reading, -1

@@ -22,14 +22,10 @@ func TestRefusedBodiesAreKeptThroughARestart(t *testing.T) {
 	for i, body := range [][]byte{[]byte("small"), large, append(large, 'x'), {}} {
 		r := openRejectsWith(t, store, bodies)
 		r.Keep(Reject{Message: fmt.Sprint(i), Body: body})
-		if err := r.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Close(t.Context()))
 	}
 	r := openRejectsWith(t, store, bodies)
-	if err := r.MarkPrinted(t.Context(), 1, time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.MarkPrinted(t.Context(), 1, time.Unix(1, 0)))
 	if err := r.MarkPrinted(t.Context(), 5, time.Unix(1, 0)); !errors.Is(err, ErrNoReject) {
 		t.Errorf("of one that is not there: %v", err)
 	}
@@ -73,9 +69,7 @@ func TestWhatWasSentWithTheSecretIsDroppedLastAndAnOrderAfterWhatIsLarge(t *test
 			_ = r.Close(t.Context())
 			order := append(c.order.Body, "order"...)
 			keep := func(one Reject) {
-				if err := r.keep(one, false); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.keep(one, false))
 			}
 			keep(Reject{Secret: c.order.Secret, Body: order})
 			for range c.n {
@@ -112,9 +106,7 @@ func TestEachBodyThatIsNotKeptIsCounted(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
 		store, bodies := queuetest.NewStore(), queuetest.NewStore()
 		r, err := OpenRejects(store, bodies, slog.New(slog.DiscardHandler), reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		release := make(chan struct{})
 		r.mu.Lock() // the writer waits for it
 		go func() { <-release; r.mu.Unlock() }()
@@ -148,9 +140,7 @@ func openRejects(t *testing.T, store kv.Store) *Rejects {
 func openRejectsWith(t *testing.T, store, bodies kv.Store) *Rejects {
 	t.Helper()
 	r, err := OpenRejects(store, bodies, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 

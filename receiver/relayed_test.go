@@ -154,9 +154,7 @@ func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 	}
 	store.Inject(queuetest.None)
 	for range 2 { // the relay sends it again if the box crashed before it said that it has it
-		if err := r.Store(t.Context(), one); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Store(t.Context(), one))
 	}
 	if list := r.List(); len(list) != 1 || !slices.Contains(store.Keys(), rejectKey(list[0].ID)) ||
 		len(bodies.Keys()) != 1 {
@@ -167,9 +165,7 @@ func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 	for i := range MaxRejects - 1 {
 		at := one.Time.Add(time.Duration(i+1) * time.Second)
 		more := Reject{Time: at, Venue: venueID, Code: "x", Body: []byte("x")}
-		if err := r.Store(t.Context(), more); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Store(t.Context(), more))
 	}
 	bodies.Inject(queuetest.Failed)
 	one.Code = "x"

@@ -149,9 +149,7 @@ func lookAt(s *Shapes, leaves ...plan.Leaf) { s.look(plan.Venue{ID: venueID}, le
 func openShapes(t *testing.T, store kv.Store, reg prometheus.Registerer) *Shapes {
 	t.Helper()
 	s, err := OpenShapes(store, slog.New(slog.DiscardHandler), reg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 

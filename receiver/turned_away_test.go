@@ -78,9 +78,7 @@ func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
 	r := openRejects(t, queuetest.NewStore())
 	_ = r.Close(t.Context())
 	keep := func(one Reject) {
-		if err := r.keep(one, false); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.keep(one, false))
 	}
 	away := func(address, venue string) Reject {
 		return Reject{Code: string(VenueNotAllowed), Address: address, Venue: venue, Count: 1}

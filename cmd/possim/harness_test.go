@@ -138,3 +138,10 @@ func (s *session) dial() net.Conn {
 	_ = c.SetDeadline(time.Now().Add(testTime))
 	return c
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -84,9 +84,7 @@ func integrate(t *testing.T, start func(dir, host string) (command, webhook stri
 		base = ""
 	}
 	dir, err := os.MkdirTemp(base, "tr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) }) // after those of start, which read it
 
 	host := ownHost()
@@ -142,9 +140,7 @@ func python(t *testing.T, fault string) *integration {
 	t.Helper()
 
 	program, err := filepath.Abs("testdata/integrator.py")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return integrate(t, func(_, host string) (string, string) {
 		command := fmt.Sprintf("python3 %s . %s:8080 %[2]s:9100 %q", program, host, fault)
 		return command, "http://" + host + ":8080/hook"
@@ -176,7 +172,5 @@ func mustRun(t *testing.T, program string, args ...string) string {
 func write(t *testing.T, file, text string) {
 	t.Helper()
 
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o600))
 }

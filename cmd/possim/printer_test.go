@@ -24,9 +24,7 @@ func TestATicketIsShownAndWrittenAsAPicture(t *testing.T) {
 		t.Fatalf("the pictures are %q", files)
 	}
 	b, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if img, err := png.Decode(bytes.NewReader(b)); err != nil || img.Bounds().Dx() < 512 {
 		t.Errorf("the picture has %d bytes, %v", len(b), err)
 	}

@@ -55,9 +55,7 @@ func TestReceiptioPrintsAndReportsThatThePaperEnded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.receipt")
 	lines := "^^^KITCHEN\n\nTable 12 | 12:35\n---\n2 Burger | no onion\n1 Cr\u00e8me \u20ac5 | cold\n" +
 		strings.Repeat("1 Soup | hot\n", 20) + "{c:0d9e1c52;o:qrcode,3,l}\n"
-	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(lines), 0o600))
 
 	for _, profile := range []string{"epson-tm-t88", "epson-tm-u220b", "generic-80mm"} {
 		host := ownHost()
@@ -72,9 +70,7 @@ func TestReceiptioPrintsAndReportsThatThePaperEnded(t *testing.T) {
 
 	host := ownHost()
 	l, err := net.Listen("tcp", host+":9100")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	model, _ := profile.Lookup("epson-tm-t88")
 	p := virtual.New(virtual.OptionsFor(model))
 	p.PaperFor(5)

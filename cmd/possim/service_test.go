@@ -27,15 +27,11 @@ func TestServePrintsItsBaseAddressFirst(t *testing.T) {
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {"me"}, "client_secret": {"planted"},
 		"venue_id": {sampleVenue}}
 	resp, err := http.PostForm(base+"/oauth/token", form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var token struct {
 		AccessToken string `json:"access_token"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&token); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.NewDecoder(resp.Body).Decode(&token))
 	_ = resp.Body.Close()
 
 	said := ""
@@ -43,9 +39,7 @@ func TestServePrintsItsBaseAddressFirst(t *testing.T) {
 		req, _ := http.NewRequestWithContext(t.Context(), "GET", base+path, nil)
 		req.Header.Set("Authorization", "Bearer "+token.AccessToken)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var list struct{ Count, Length int }
 		_ = json.NewDecoder(resp.Body).Decode(&list)
 		_ = resp.Body.Close()
@@ -125,9 +119,7 @@ func TestAFileIsSentAsItIs(t *testing.T) {
 	to, came := webhook(t, 202)
 	file := filepath.Join(t.TempDir(), "body.json")
 	const body = `{"records": [{"id":"a", "items":[]}]}`
-	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(body), 0o600))
 	code, out, errs := possim(t, "send", "--file", file, to)
 	if got := came(); code != exitOK || !strings.Contains(out, "state=CONSUMED id=a") || len(got) != 1 ||
 		!strings.HasSuffix(got[0], " "+body) {
@@ -159,9 +151,7 @@ func TestAnInterruptedSendPrintsItsSummary(t *testing.T) {
 func TestTheCommandsInTheREADMEExist(t *testing.T) {
 	// A line that begins with ./possim is a command to type; with --help its flags are read and nothing runs.
 	b, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines := regexp.MustCompile(`(?m)^    \./possim (.+)$`).FindAllStringSubmatch(string(b), -1)
 	if len(lines) < 5 {
 		t.Errorf("only %d commands", len(lines))
