@@ -389,26 +389,6 @@ func (d *scriptDaemon) waitForNames(employees string) error {
 	})
 }
 
-// waitForMetrics returns the metrics as soon as all of want match.
-func (d *scriptDaemon) waitForMetrics(want ...string) (text string, err error) {
-	err = eventually(func() error {
-		resp, err := http.Get("http://" + d.metrics + "/metrics")
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		b, err := io.ReadAll(resp.Body)
-		text = string(b)
-		for _, w := range want {
-			if !regexp.MustCompile(w).MatchString(text) {
-				return fmt.Errorf("the metrics do not have %s (%v)\n%s", w, err, d.log)
-			}
-		}
-		return err
-	})
-	return text, err
-}
-
 var shownCode = regexp.MustCompile(`id="code"[^>]*>([A-Z0-9-]+)<`)
 
 // useTablet is the command tablet. The tablet is on another machine, as far as the daemon can tell: it asks for this
