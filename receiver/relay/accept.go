@@ -219,11 +219,8 @@ func isFinal(err error) bool {
 		// The others come from an election, which ends.
 		return api.Code < 500 && api.ErrorCode != codeWrongSequence
 	}
-	return errors.Is(err, errFull) || errors.Is(err, nats.ErrMaxPayload) || isClosed(err)
-}
-
-func isClosed(err error) bool {
-	return errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrConnectionDraining)
+	return errors.Is(err, errFull) || errors.Is(err, nats.ErrMaxPayload) ||
+		errors.Is(err, nats.ErrConnectionClosed)
 }
 
 // Classify returns the code of an error of [Stream.Accept]. It is a receiver.Options.Classify.
@@ -231,7 +228,7 @@ func Classify(err error) receiver.Code {
 	switch {
 	case errors.Is(err, errFull):
 		return receiver.StorageFull
-	case isClosed(err):
+	case errors.Is(err, nats.ErrConnectionClosed):
 		return receiver.ShuttingDown
 	case errors.Is(err, context.DeadlineExceeded):
 		return receiver.TooSlow

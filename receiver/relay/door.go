@@ -108,7 +108,11 @@ func (d *Door) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-connected:
-			d.missed()
+			d.mu.Lock()
+			for _, venue := range d.rooms {
+				venue.stir()
+			}
+			d.mu.Unlock()
 		case <-ctx.Done():
 			d.mu.Lock()
 			d.closed = true

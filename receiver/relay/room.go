@@ -127,15 +127,6 @@ func (d *Door) stored(m *nats.Msg) {
 	}
 }
 
-// missed wakes all boxes: while there was no connection nothing was heard.
-func (d *Door) missed() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, r := range d.rooms {
-		r.stir()
-	}
-}
-
 // stir is called with the mutex of the door.
 func (r *room) stir() {
 	r.stored = time.Now()

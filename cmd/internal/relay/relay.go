@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options) error {
 	if relay.nc, err = connect(conf.NATS, "ticketrail relay", relay.log); err != nil {
 		return err
 	}
-	defer relay.disconnect()
+	defer relay.nc.Close() // whatever was begun has its answer by then
 
 	parts, stop := context.WithCancel(context.WithoutCancel(ctx))
 	group, parts := errgroup.WithContext(parts)
@@ -259,21 +259,6 @@ func (s *server) openOnce(ctx context.Context, within time.Duration) (err error)
 func storeOptions(c *config.Relay) store.Options {
 	return store.Options{Replicas: c.NATS.Replicas, MaxAge: c.NATS.DedupRetention, MaxBytes: int64(c.NATS.MaxBytes),
 		MaxBody: int64(c.Receiver.MaxBody)}
-}
-
-// disconnect sends pending messages, and closes the connection.
-func (s *server) disconnect() {
-	closed := make(chan struct{})
-	s.nc.SetClosedHandler(func(*nats.Conn) { close(closed) })
-	if err := s.nc.Drain(); err != nil { // it was not connected
-		s.nc.Close()
-	}
-
-	select {
-	case <-closed:
-	case <-time.After(5 * time.Second):
-		s.nc.Close()
-	}
 }
 
 func (s *server) notify(state string) {
