@@ -313,9 +313,11 @@ func (k *daemonProcess) keep(listener *os.File, text string) {
 func readNotification(from *net.UnixConn) (text string, listener *os.File, err error) {
 	buf, rights := make([]byte, 4096), make([]byte, 256)
 	n, rn, _, _, err := from.ReadMsgUnix(buf, rights)
-	text = string(buf[:n])
-	if err != nil || !strings.HasPrefix(text, "FDSTORE=1\n") {
-		return text, nil, err
+	if err != nil { // n is -1 then
+		return "", nil, err
+	}
+	if text = string(buf[:n]); !strings.HasPrefix(text, "FDSTORE=1\n") {
+		return text, nil, nil
 	}
 	messages, err := syscall.ParseSocketControlMessage(rights[:rn])
 	if err != nil || len(messages) != 1 {
