@@ -168,6 +168,14 @@ func (b *testbed) do(req *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
+// want makes a request and checks the status of its answer.
+func (b *testbed) want(tb testing.TB, req *http.Request, status int, when ...any) {
+	tb.Helper()
+	if w := b.do(req); w.Code != status {
+		tb.Errorf("%v: answered %d %s, want %d", when, w.Code, w.Body, status)
+	}
+}
+
 // scrape is the metrics, one line a series: name{label values} value.
 func (b *testbed) scrape(tb testing.TB) string {
 	tb.Helper()

@@ -168,9 +168,7 @@ func TestABodyThatCausesAPanicPrintsAsText(t *testing.T) {
 			}
 		}}
 	})
-	if w := b.do(post([]byte(burger))); w.Code != 500 {
-		t.Fatalf("answered %d", w.Code)
-	}
+	b.want(t, post([]byte(burger)), 500)
 	one := StoredReject{ID: 1, Reject: b.rejected()[0]}
 	_, err := b.PrintLate(t.Context(), one, false)
 	if h, ok := errors.AsType[*Hindrance](err); !ok || !strings.Contains(h.Message, "internal error; printed") {

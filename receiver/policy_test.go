@@ -36,9 +36,7 @@ func TestForwardedAddressesAreUsedOnlyFromTrustedProxies(t *testing.T) {
 		req.RemoteAddr = c.remote
 		req.Header["X-Forwarded-For"] = strings.Split(c.forwarded, "|")
 		req.Header.Set("X-Real-Ip", friend)
-		if w := b.do(req); w.Code != c.want {
-			t.Errorf("%+v: %d", c, w.Code)
-		}
+		b.want(t, req, c.want, c)
 	}
 }
 
@@ -120,9 +118,7 @@ func TestHeaderNamesCanBeConfigured(t *testing.T) {
 	req = post([]byte(burger))
 	req.Header["X-Other-Venueid"] = []string{strings.ToUpper(venueID), " " + venueID}
 	req.Header.Set("X-OTHER-DEVICE-ID", device)
-	if w := b.do(req); w.Code != 200 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	b.want(t, req, 200)
 }
 
 func TestOnePolicyServesAWholeRequest(t *testing.T) {
@@ -137,12 +133,8 @@ func TestOnePolicyServesAWholeRequest(t *testing.T) {
 	}}
 	req := post(nil)
 	req.Body, req.ContentLength = reading, -1
-	if w := b.do(req); w.Code != 200 {
-		t.Errorf("in progress: %d %s", w.Code, w.Body)
-	}
-	if w := b.do(post([]byte(burger))); w.Code != 403 {
-		t.Errorf("afterwards: %d %s", w.Code, w.Body)
-	}
+	b.want(t, req, 200, "in progress")
+	b.want(t, post([]byte(burger)), 403, "afterwards")
 }
 
 func TestADeviceIsStoredTruncatedAndAsValidUTF8(t *testing.T) {
@@ -150,9 +142,7 @@ func TestADeviceIsStoredTruncatedAndAsValidUTF8(t *testing.T) {
 	req := post([]byte(burger))
 	req.Header[http.CanonicalHeaderKey(contract.HeaderDevice)] = []string{"", " caf\xe9" + strings.Repeat("é", 500),
 		"second"}
-	if w := b.do(req); w.Code != 200 {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
+	b.want(t, req, 200)
 	got := b.intake.requests()[0].Device
 	if !strings.HasPrefix(got, "caf\uFFFDéé") || len(got) > 200 || len(got) < 198 {
 		t.Errorf("%d bytes: %s", len(got), got)
@@ -191,7 +181,5 @@ func TestABadPolicyChangesNothing(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if w := b.do(post([]byte(burger))); w.Code != 200 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	b.want(t, post([]byte(burger)), 200)
 }

@@ -62,9 +62,7 @@ func TestWhatARelayHasAcceptedIsTakenWhateverTheBoxWouldRefuse(t *testing.T) {
 	if _, err := b.Relay(t.Context(), one); err != nil {
 		t.Error(err)
 	}
-	if w := b.do(post([]byte(requestOfItems("other", 1)))); w.Code != 400 {
-		t.Errorf("a posted one is answered %d", w.Code)
-	}
+	b.want(t, post([]byte(requestOfItems("other", 1))), 400)
 }
 
 func TestARelayedRequestThatCannotBePrintedIsReturnedToBeKept(t *testing.T) {

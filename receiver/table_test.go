@@ -179,9 +179,7 @@ func TestARetryIsAnswered200AndSaysSo(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	other := strings.Replace(burger, "Tomato soup", "Pea soup", 1)
-	if w := b.do(post([]byte(other))); w.Code != 200 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	b.want(t, post([]byte(other)), 200)
 	b.count(t, `ticketrail_receiver_requests_total{200 conflict}`, 1)
 	b.count(t, `ticketrail_receiver_requests_total{200 duplicate}`, 1)
 	if !strings.Contains(b.log.String(), "level=WARN msg=\"request id was already used with other content") {
@@ -195,9 +193,7 @@ func TestA4xxIsNeverSentForWhatARetryCanCure(t *testing.T) {
 	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) {
 		return ticket.Receipt{}, errBroken
 	}
-	if w := b.do(post([]byte(burger))); w.Code != 503 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	b.want(t, post([]byte(burger)), 503)
 }
 
 // run sends the request to a new receiver.
