@@ -73,7 +73,9 @@ func TestNoCrashLosesAnOrderThatIsReadyOrTellsItTwice(t *testing.T) {
 func openPass(t *testing.T, q *queue.Queue, r *receiver, log *strings.Builder) (end func()) {
 	var err error
 	boards := []*board.Board{r.hot}
-	r.pass, err = board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"), Boards: boards})
+	r.pass, err = board.OpenPass(board.PassOptions{
+		Station: "pass", KV: q.KV("pass"), Boards: boards, Title: strings.ToUpper,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +118,7 @@ func TestAnOrderWhosePartsArePartlyUnknownAfterAStartIsNotToldToBeNotReady(t *te
 		r.press(t, board.Bump)
 		var unreadable atomic.Bool
 		for range 3 { // starts
-			pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"),
+			pass, err := board.OpenPass(board.PassOptions{Station: "pass", KV: q.KV("pass"), Title: strings.ToUpper,
 				Boards: []*board.Board{r.hot}, Siblings: func([]uint64) ([]board.Sibling, error) {
 					if unreadable.Load() {
 						return nil, errors.New("disk")
