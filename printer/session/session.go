@@ -1,11 +1,13 @@
 // Package session is one connection to a receipt printer: the bytes and questions written on it, which answers are
-// awaited, and the printer's reports. Nothing else changes its state.
+// awaited, and the printer's reports. Nothing else changes its state. session.go has the connection, question.go the
+// questions and answers, hello.go what comes before a ticket, ticket.go the ticket and the wait behind it, probe.go the
+// first contact.
 //
 // Answers are told apart by their fixed bits alone, and an answer to DLE EOT does not say which n it belongs to. So a
 // session remembers its questions, in order, and asks nothing new while an old answer may still come. A status byte
 // nobody here asked for is counted: it means that GS r proves nothing on this connection.
 //
-// It knows no ticket and no configuration: package printer decides about a ticket by the answers.
+// It knows no ticket's text and no configuration: package printer decides about a ticket by the answers.
 package session
 
 import (
