@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"ticketrail/printer"
-	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -129,23 +128,18 @@ func TestAPollShowsAHungPrinterAsHungAndSendsAWorkingOneNoHello(t *testing.T) {
 }
 
 func TestAPrinterIsReachableAgainWithoutTheOldError(t *testing.T) {
-	for confirm, want := range map[profile.Confirm][2]string{
-		profile.Auto: {"confirmed", printer.Ready}, profile.NoConfirm: {"sent", printer.Unknown},
-	} {
-		change := func(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = confirm }
-		withHarness(t, answersAll(), change, func(r *harness) {
-			_ = r.v.Refuse(true)
-			r.want("A1", "clean")
-			if s := r.wantState(printer.Unreachable); s.Err == "" {
-				t.Error("no reason")
-			}
-			_ = r.v.Refuse(false)
-			r.want("A1", want[0])
-			if s := r.wantState(want[1]); s.Err != "" {
-				t.Error(s.Err)
-			}
-		})
-	}
+	withHarness(t, answersAll(), neverAsked, func(r *harness) {
+		_ = r.v.Refuse(true)
+		r.want("A1", "clean")
+		if s := r.wantState(printer.Unreachable); s.Err == "" {
+			t.Error("no reason")
+		}
+		_ = r.v.Refuse(false)
+		r.want("A1", "sent")
+		if s := r.wantState(printer.Unknown); s.Err != "" {
+			t.Error(s.Err)
+		}
+	})
 }
 
 func TestADialEndsWithItsTicketOrAfterTenSeconds(t *testing.T) {

@@ -19,57 +19,43 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-func TestNoQuestionIsWrittenToAFile(t *testing.T) {
-	for _, confirm := range []profile.Confirm{profile.Auto, profile.ByStatus, profile.ByProcessID} {
-		for _, remembered := range []string{
-			"", `{"fence":"process_id","real_time":"AQIDBA==","automatic_status":true}`,
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				path := filepath.Join(t.TempDir(), "grill.bin")
-				file, err := transport.Open("file://" + path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r := newHarness(t, nil, file, func(d *printer.DeviceOptions, _ *printer.Options) {
-					d.Confirm, d.PollEvery = confirm, 5*time.Minute
-				})
-				if remembered != "" {
-					r.mem.Set("grill", remembered)
-				}
-				go r.d.Watch(r.t.Context())
-				written := func() string {
-					b, err := os.ReadFile(path)
-					if err != nil && !os.IsNotExist(err) {
-						t.Fatal(err)
-					}
-					return string(b)
-				}
-				time.Sleep(3 * time.Hour)
-				if got := written(); got != "" {
-					t.Errorf("polls wrote % x", got)
-				}
-				for range 3 {
-					r.want("A1", "sent").within(r, 0, 0)
-					time.Sleep(2 * time.Hour)
-				}
-				if s := r.wantState(printer.Unknown); s.Capability != "sent" {
-					t.Errorf("%+v", s)
-				}
-				synctest.Wait()
-				got := written()
-				if n := strings.Count(got, "A1\n"); n != 3 {
-					t.Errorf("%d tickets in %q", n, got)
-				}
-				for _, question := range []string{"\x10\x04", "\x1d(H", "\x1dr", "\x1da"} {
-					if strings.Contains(got, question) {
-						t.Errorf("%s, remembered %q: asked % x in %q", confirm, remembered, question, got)
-					}
-				}
-				if r.logged("level=WARN") > 0 {
-					t.Error("a file was warned of")
-				}
+func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
+	for _, confirm := range []profile.Confirm{profile.Auto, profile.ByStatus, profile.ByProcessID, profile.NoConfirm} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "grill.bin")
+			file, err := transport.Open("file://" + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newHarness(t, nil, file, func(d *printer.DeviceOptions, _ *printer.Options) {
+				d.Confirm, d.PollEvery = confirm, 5*time.Minute
 			})
-		}
+			// Another device was there before, if it was asked in this way.
+			r.mem.Set("grill", `{"fence":"process_id","real_time":"AQIDBA==","automatic_status":true}`)
+			go r.d.Watch(r.t.Context())
+			time.Sleep(3 * time.Hour)
+			for range 3 {
+				r.want("A1", "sent").within(r, 0, 0) // a file has nothing to print
+				time.Sleep(2 * time.Hour)
+			}
+			if s := r.wantState(printer.Unknown); s.Capability != "sent" {
+				t.Errorf("%+v", s)
+			}
+			synctest.Wait()
+			b, err := os.ReadFile(path)
+			got := string(b)
+			if n := strings.Count(got, "A1\n"); err != nil || n != 3 || !strings.HasPrefix(got, "\x1b@") {
+				t.Errorf("%d tickets in %q, %v", n, got, err)
+			}
+			for _, question := range []string{"\x10\x04", "\x1d(H", "\x1dr", "\x1da", "\x00\x00\x00\x00\x00\x00\x00\x00"} {
+				if strings.Contains(got, question) {
+					t.Errorf("%s: asked % x in %q", confirm, question, got)
+				}
+			}
+			if r.logged("level=WARN") > 0 {
+				t.Error("a file was warned of")
+			}
+		})
 	}
 }
 

@@ -205,12 +205,12 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 					t.Errorf("%s, %v", o.kind(), o.err)
 				}
 				synctest.Wait()
-				var all strings.Builder
+				all := ""
 				for _, x := range r.v.Tickets() {
-					all.WriteString(x.Text)
+					all += x.Text
 				}
-				if got := strings.Count(all.String(), "replaces the piece above"); got != c.want {
-					t.Errorf("replaces the piece above is printed %d times, want %d, in\n%s", got, c.want, all.String())
+				if got := strings.Count(all, "replaces the piece above"); got != c.want {
+					t.Errorf("replaces the piece above is printed %d times, want %d, in\n%s", got, c.want, all)
 				}
 			})
 		})
