@@ -47,7 +47,7 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 			if n := strings.Count(got, "A1\n"); err != nil || n != 3 || !strings.HasPrefix(got, "\x1b@") {
 				t.Errorf("%d tickets in %q, %v", n, got, err)
 			}
-			for _, question := range []string{"\x10\x04", "\x1d(H", "\x1dr", "\x1da", "\x00\x00\x00\x00\x00\x00\x00\x00"} {
+			for _, question := range []string{"\x10\x04", "\x1d(H", "\x1dr", "\x1da", string(make([]byte, 8))} {
 				if strings.Contains(got, question) {
 					t.Errorf("%s: asked % x in %q", confirm, question, got)
 				}
