@@ -207,23 +207,13 @@ func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 func fetchOne(ctx context.Context, consumer jetstream.Consumer) (jetstream.Msg, error) {
 	limited, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	batch, err := consumer.Fetch(1, jetstream.FetchContext(limited))
-	if err != nil {
-		return nil, err
-	}
-
-	msg, ok := <-batch.Messages()
-	if err := batch.Error(); !ok && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, err
-	}
-
-	if !ok {
+	msg, err := consumer.Next(jetstream.FetchContext(limited))
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
 		return nil, nil
-	}
-
-	if ctx.Err() != nil {
+	case err == nil && ctx.Err() != nil:
 		_ = msg.Nak()
 		return nil, ctx.Err()
 	}
-	return msg, nil
+	return msg, err
 }
