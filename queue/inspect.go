@@ -120,16 +120,6 @@ func readPage(tx *bolt.Tx, bucket int, from []byte, n int, visit func(key, value
 	return nil
 }
 
-// stateIn reads the state of a job.
-func stateIn(tx *bolt.Tx, job uint64) (jobState, error) {
-	return decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
-}
-
-// ticketIn reads the ticket of a job.
-func ticketIn(tx *bolt.Tx, job uint64) (ticket.Ticket, error) {
-	return decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
-}
-
 // Job returns one job, its ticket, and the body of its request as received. The body is nil for a
 // slip. If the stored ticket is damaged, the Ticket is zero.
 func (q *Queue) Job(ctx context.Context, id uint64) (j Job, t ticket.Ticket, body []byte, err error) {

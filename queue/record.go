@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"ticketrail/queue/ticket"
 )
 
@@ -205,4 +207,14 @@ type clockRecord struct {
 	Running      time.Duration `json:"running"`
 	Wall         time.Time     `json:"wall"`
 	Synchronized bool          `json:"synchronized"`
+}
+
+// stateIn reads the state of a job.
+func stateIn(tx *bolt.Tx, job uint64) (jobState, error) {
+	return decodeState(tx.Bucket(bucketNames[bucketState]).Get(key64(job)))
+}
+
+// ticketIn reads the ticket of a job.
+func ticketIn(tx *bolt.Tx, job uint64) (ticket.Ticket, error) {
+	return decodePayload(tx.Bucket(bucketNames[bucketJobs]).Get(key64(job)))
 }
