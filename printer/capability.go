@@ -251,10 +251,10 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 		patience = session.SilentAfter
 	}
 
-	if err = s.ProbeRealTime(ctx, patience); err != nil || len(s.RealTime) == 0 && by == session.NoFence {
+	if err = s.ProbeRealTime(ctx, patience); err != nil || len(s.RealTime()) == 0 && by == session.NoFence {
 		return a, err
 	}
-	a.RealTime = s.RealTime
+	a.RealTime = s.RealTime()
 
 	ready := func() error { return d.health.notReady(s.Condition()) }
 	if err := ready(); err != nil {

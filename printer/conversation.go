@@ -165,7 +165,7 @@ func (d *Device) hello(ctx context.Context, s *session.Session) error {
 	switch {
 	case err != nil:
 		return err
-	case got == session.NoFence && len(s.RealTime) == 0:
+	case got == session.NoFence && len(s.RealTime()) == 0:
 		return session.ErrNoAnswer
 	case got == session.NoFence:
 		d.health.set(Hung, nil)

@@ -89,7 +89,7 @@ func (s *Session) clear(ctx context.Context, n int) error {
 	}
 
 	err := s.askStatus(ctx, 2*AnswerTimeout, never)
-	if len(s.RealTime) == 0 { // its line cannot be measured
+	if len(s.realTime) == 0 { // its line cannot be measured
 		return nil
 	}
 

@@ -28,19 +28,19 @@ func (s *Session) ProbeRealTime(ctx context.Context, patience time.Duration) err
 		s.mu.Lock()
 		s.reported = [5]escpos.Condition{}
 		s.mu.Unlock()
-		s.RealTime = nil
+		s.realTime = nil
 
 		for n := byte(1); n <= 4; n++ {
 			switch err := s.ask(ctx, n, within, never); {
 			case err == nil:
-				s.RealTime = append(s.RealTime, n)
+				s.realTime = append(s.realTime, n)
 			case !TimedOut(err):
 				return err
 			}
 			s.askedAt = time.Time{} // an answer that did not come is not waited for
 		}
 
-		switch len(s.RealTime) {
+		switch len(s.realTime) {
 		case 4:
 			return nil
 		case 0:

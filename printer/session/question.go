@@ -64,7 +64,7 @@ func (s *Session) expect(want Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.fence = &fence{want: want, ids: [][4]byte{s.IDs.next()}, nth: s.statusAsked + 1}
+	s.fence = &fence{want: want, ids: [][4]byte{s.o.IDs.next()}, nth: s.statusAsked + 1}
 	if s.by == NoFence { // it is doubled: see question
 		s.fence.nth++
 	}
@@ -79,7 +79,7 @@ func (s *Session) askAnother(ctx context.Context) error {
 
 		return nil
 	}
-	id := s.IDs.next()
+	id := s.o.IDs.next()
 	asked.ids = append(asked.ids, id)
 	s.mu.Unlock()
 
@@ -225,7 +225,7 @@ func (s *Session) ask(ctx context.Context, n byte, within time.Duration, enough 
 // askStatus asks each DLE EOT n that the printer answers, or until enough. within is for the first answer; the
 // others come within [AnswerTimeout]. One answer is enough to know that it is there.
 func (s *Session) askStatus(ctx context.Context, within time.Duration, enough func() bool) error {
-	for i, n := range s.RealTime {
+	for i, n := range s.realTime {
 		err := s.ask(ctx, n, within, enough)
 		if i > 0 && TimedOut(err) {
 			return nil
@@ -257,10 +257,10 @@ func (s *Session) handle(replies []escpos.Reply, err error) {
 
 	for _, r := range replies {
 		switch {
-		case r.Kind == escpos.ProcessIDReply && !s.IDs.own(r.ID):
-			s.Foreign()
+		case r.Kind == escpos.ProcessIDReply && !s.o.IDs.own(r.ID):
+			s.o.Foreign()
 		case r.Kind == escpos.AutoStatusReply:
-			s.Observe(now)
+			s.o.Observe(now)
 		}
 	}
 }

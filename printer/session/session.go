@@ -29,9 +29,11 @@ import (
 // A Session is one connection to a printer that may answer. A goroutine reads for as long as the
 // connection is open. Only the holder of the device's lock writes, one question at a time.
 type Session struct {
-	Options
+	o          Options
 	conn       transport.Conn
 	readerDone chan struct{} // closed when the reading goroutine has ended
+
+	realTime []byte // the n of each DLE EOT n that is answered
 
 	by     Kind    // the proof of a ticket on this connection; set by settle
 	unsent []byte  // the rest that could not be written in time
@@ -92,7 +94,9 @@ var (
 
 // New reads from conn until it is closed.
 func New(conn transport.Conn, o Options) *Session {
-	session := &Session{Options: o, conn: conn, readerDone: make(chan struct{}), changed: make(chan struct{})}
+	session := &Session{
+		o: o, conn: conn, realTime: o.RealTime, readerDone: make(chan struct{}), changed: make(chan struct{}),
+	}
 
 	if o.Mute {
 		close(session.readerDone)
@@ -253,6 +257,9 @@ func never() bool { return false }
 
 // By is the kind of proof of a ticket on this connection; NoFence until it was asked for.
 func (s *Session) By() Kind { return s.by }
+
+// RealTime lists the n of each DLE EOT n that is answered.
+func (s *Session) RealTime() []byte { return s.realTime }
 
 // Late reports whether the answers come with the next bytes only.
 func (s *Session) Late() bool { return s.late }

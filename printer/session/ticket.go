@@ -102,11 +102,11 @@ func (t *Sending) needsPerson(err error) (bool, error) {
 	if t.stoppedAt.IsZero() {
 		t.stoppedAt = time.Now()
 	}
-	if time.Since(t.stoppedAt) < t.WaitForPerson {
+	if time.Since(t.stoppedAt) < t.o.WaitForPerson {
 		return true, nil
 	}
 	return true, fmt.Errorf("it is %s, and this was not fixed within %s: %w",
-		t.Trouble(t.Condition()), t.WaitForPerson, err)
+		t.o.Trouble(t.Condition()), t.o.WaitForPerson, err)
 }
 
 // Stopped is the error if the printer reports that it must be switched off and on: the lines in its buffer are lost.
@@ -149,11 +149,11 @@ func (t *Sending) Fence(left, limit time.Duration) (proof Kind, at time.Time, er
 
 	switch {
 	case err == nil && paper.Has(escpos.PaperOut): // some answer GS r without paper too, instead of going offline
-		t.Observe(paper)
+		t.o.Observe(paper)
 		err = errors.New("it answered, but reports that it is out of paper: the last lines may be missing")
 	case err == nil && t.Blocked(): // that report is older than the answer
 		if t.AskStatus(t.ctx, AnswerTimeout) == nil {
-			t.Observe(t.Condition())
+			t.o.Observe(t.Condition())
 		}
 	case err != nil && t.Err() != nil && !t.Blocked():
 		// Nothing is concluded from how often that happens: it may be a printer that loses its power at each ticket.
@@ -186,7 +186,7 @@ func (t *Sending) await(limit time.Duration) error {
 
 		elapsed += time.Since(start)
 		switch after := elapsed.Round(time.Second); {
-		case elapsed >= limit && !healthy && len(t.RealTime) > 0:
+		case elapsed >= limit && !healthy && len(t.realTime) > 0:
 			return fmt.Errorf("%w (for %s): was it switched off, or its cable pulled?", ErrFellSilent, after)
 		case elapsed >= limit:
 			return fmt.Errorf("it did not report within %s that the ticket is printed, and reports no trouble; "+
@@ -202,8 +202,8 @@ func (t *Sending) await(limit time.Duration) error {
 // observe asks for the status while the fence is unanswered, and reports whether it was answered. The error is
 // [Session.Stopped]: nothing that is still in the buffer prints any more, so there is no point in waiting.
 func (t *Sending) observe() (healthy bool, err error) {
-	if len(t.RealTime) > 0 && t.askStatus(t.ctx, AnswerTimeout, t.fence.answered) == nil {
-		t.Observe(t.Condition())
+	if len(t.realTime) > 0 && t.askStatus(t.ctx, AnswerTimeout, t.fence.answered) == nil {
+		t.o.Observe(t.Condition())
 		healthy = true
 	}
 	return healthy, t.Stopped()
