@@ -72,7 +72,7 @@ func wantProblems(t *testing.T, text string, want ...string) {
 	}
 }
 
-// goodConfig returns what good means.
+// goodConfig returns the configuration of good.
 func goodConfig() Config {
 	c := Default()
 	grill, bar := DefaultPrinter(), DefaultPrinter()

@@ -91,7 +91,7 @@ func rulesOfTheRelay(t *testing.T) []rule {
 	return file.Groups[0].Rules
 }
 
-// relayCauses are two hours of what makes each alert fire, then two hours of what ends it; the unit is a minute. A
+// relayCauses are two hours of the cause of each alert, then two hours without it; the unit is a minute. A
 // series begins with its name and labels.
 var relayCauses = map[string][]string{
 	"TicketrailRelayNotReady": {`ticketrail_relay_ready{instance="a"} 0x120 1x120`,
@@ -124,7 +124,7 @@ var relayCauses = map[string][]string{
 		`ticketrail_opening_hours{instance="closed",venue="c"} 0x240`},
 }
 
-// relayLimits are what is still well, then what is not any more, and the minute at which the alert fires. Each fires
+// relayLimits are the last good values, then the first bad ones, and the minute at which the alert fires. Each fires
 // then and not before, so that no number of a rule, and no comparison, changes by mistake.
 var relayLimits = map[string]struct {
 	series []string

@@ -49,7 +49,7 @@ func TestAnAnswerBefore20SecondsArePastIsWaitedFor(t *testing.T) {
 }
 
 func TestAHelloThatWasAskedTwiceLeavesNoCountBehind(t *testing.T) {
-	// A kept connection: the printer lost one question, for example to what another program sent at that moment.
+	// A kept connection: the printer lost one question, for example to the bytes of another program at that moment.
 	lose, asked := 0, 0
 	withScript(t, answering(func(c net.Conn, all string) {
 		for n := strings.Count(all, theGSr); asked < n; asked++ {
@@ -116,7 +116,7 @@ func TestOneAnswerToGSrOnANewConnectionIsNoHello(t *testing.T) {
 }
 
 func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
-	// The first copy's id came in the end, and then the other one that was asked meanwhile.
+	// The first copy's id came in the end, and then the other one, which was asked later.
 	synctest.Test(t, func(t *testing.T) {
 		copies, first := 0, []byte(nil)
 		r := newHarness(t, nil, answering(func(c net.Conn, all string) {

@@ -13,11 +13,11 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A capability decides how a ticket on this printer can end (confirmed, processed or sent) and which questions it
-// is asked. It comes from a probe, or from the store, which keeps the result of the last probe; confirm: in the
+// A capability decides how a ticket on this printer can end (confirmed, processed or sent) and which questions it is
+// asked. It comes from a probe, or from the store, which keeps the result of the last probe; confirm: in the
 // configuration says which fence a probe asks for. Only an answer changes it, or a person ([Device.Probe]), or another
-// address or profile in the configuration. Silence never does: a printer that hangs is silent too, and what is sent to
-// it as to one that cannot answer is lost when it is switched off and on.
+// address or profile in the configuration. Silence never does: a printer that hangs is silent too, and a ticket that is
+// sent to it as to one that cannot answer is lost when it is switched off and on.
 
 // proofOf is the proof of an answer of this kind.
 var proofOf = map[session.Kind]ticket.Proof{

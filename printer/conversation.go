@@ -31,7 +31,7 @@ import (
 // An error before begin returned nil means that nothing was printed. It is [ticket.IsNotReady] if the
 // printer waits for a person or serves another client, [ticket.IsPermanent] if none can succeed here.
 // An error after begin leaves the result unknown, unless it is [ticket.IsUntouched]. When ctx ends,
-// Print returns soon with ctx's cause in the error; a ticket that was proved by then is no error.
+// Print returns soon with ctx's cause in the error; a ticket that was proved before is no error.
 func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
 	if err := p.d.acquire(ctx); err != nil {
 		return "", err
@@ -271,7 +271,7 @@ func (p *Paper) sendUnfenced(ctx context.Context, sending *session.Sending, enco
 	}
 	left = max(left, session.AnswerTimeout)
 
-	// A printer that hung meanwhile has taken the ticket into its buffer, and loses it when it is switched off
+	// A printer that hung during the ticket has taken it into its buffer, and loses it when it is switched off
 	// and on. Behind a full buffer the answer takes as long as the printing.
 	if err := sending.AskStatus(ctx, left); err != nil {
 		return err

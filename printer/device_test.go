@@ -32,8 +32,8 @@ func TestAPrinterThatServesAnotherClientAtFirstContactIsNotTakenForSilent(t *tes
 }
 
 func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {
-	// Silence never shows that a printer cannot answer: this one may hang, and what is sent into it is lost when it
-	// is switched off and on.
+	// Silence never shows that a printer cannot answer: this one may hang, and a ticket that is sent into it is lost
+	// when it is switched off and on.
 	for good, c := range map[virtual.Capability]struct {
 		then  virtual.Capability
 		busy  bool // at first

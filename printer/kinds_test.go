@@ -86,7 +86,7 @@ func TestNULsKeepASlowLineBusyForTwoSecondsAtMost(t *testing.T) {
 				t.Errorf("at once: %s after %d bytes: %v", o.kind(), took, o.err)
 			}
 			r.d.Retire()
-			time.Sleep(time.Minute) // what is on the way arrives
+			time.Sleep(time.Minute) // the bytes on the way arrive
 		})
 	}
 }

@@ -64,7 +64,7 @@ func (k *kitchen) till(b string, d time.Duration) {
 	time.AfterFunc(d, func() { _ = c.Close() })
 }
 
-// answer is what the printer says instead of the right answer.
+// answer is the printer's answer instead of the right one.
 func (k *kitchen) answer(right []byte) []byte {
 	if f := k.spoil.get(); f != nil {
 		return f(right)
@@ -181,7 +181,8 @@ func clear(c virtual.Condition) func(*kitchen) { return func(k *kitchen) { k.Set
 
 func unplug(on bool) func(*kitchen) { return func(k *kitchen) { k.Unplug(on) } }
 
-// answering120ms drips what new clients hear, and pushing puts an automatic status into each answer of several bytes.
+// answering120ms drips its first bytes to new clients, and pushing puts an automatic status into each answer of several
+// bytes.
 func answering120ms(k *kitchen) {
 	k.door.wrapWith(func(c net.Conn, b []byte) (n int, err error) {
 		for ; n < len(b) && err == nil; n++ {
@@ -233,7 +234,7 @@ type leavingConn struct {
 
 func (c leavingConn) Close() error { c.left(); return c.Conn.Close() }
 
-// resetPlugged ends the silence of an unplugged printer, which has printed what it had, with a reset.
+// resetPlugged ends the silence of an unplugged printer, which has printed its buffer, with a reset.
 func resetPlugged(k *kitchen) { k.Reset(); k.Unplug(false) }
 
 // forget resets new clients after 0.4 s without a byte.
@@ -243,7 +244,7 @@ func (k *kitchen) forget() {
 	})
 }
 
-// An idleConn postpones what its timer does with each byte.
+// An idleConn postpones its timer with each byte.
 type idleConn struct {
 	net.Conn
 	timer *time.Timer

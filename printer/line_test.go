@@ -105,7 +105,7 @@ func (c *lineConn) wake() {
 	}
 }
 
-// send sends what was written until the connection is closed.
+// send sends the written bytes until the connection is closed.
 func (c *lineConn) send() {
 	for {
 		c.mu.Lock()
@@ -187,9 +187,9 @@ func withLine(t *testing.T, o virtual.Options, rate int, f func(r *harness, p li
 	})
 }
 
-// pieces are the texts of what is on paper by now, whether or not it is cut.
+// pieces are the texts on the paper, whether or not they are cut.
 func (l line) pieces() (all []string) {
-	last := l.Unfinished() // first: it may be cut meanwhile, and is then among the tickets
+	last := l.Unfinished() // first: it may be cut between the two, and is then among the tickets
 	for _, x := range l.Tickets() {
 		all = append(all, x.Text)
 	}

@@ -111,15 +111,15 @@ var mishaps = []mishap{
 		mend: (*kitchen).cycle},
 }
 
-// A mishap is what happens around the second of three tickets.
+// A mishap is an event around the second of three tickets.
 type mishap struct {
 	name   string
 	change func(*virtual.Options)
 	// cause comes before the second ticket. mend comes 2 s after it, as a person or the other
-	// program ends what is wrong.
+	// program ends the fault.
 	cause func(k *kitchen)
 	mend  func(k *kitchen)
-	// needs is what a printer must tell for the mishap to be noticed. With one that tells less, the second
+	// needs are the answers of a printer without which the mishap is not noticed. With one that tells less, the second
 	// ticket may be lost, and the third if the mishap goes on: until mend, or with stays for good.
 	needs tells
 	stays bool

@@ -60,7 +60,7 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 }
 
 func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
-	// On a slow line padding takes a second. It follows only what can have left the printer inside a command.
+	// On a slow line padding takes a second. It follows only bytes that can have left the printer inside a command.
 	drawer, err := aDrawer()
 	if err != nil {
 		t.Fatal(err)

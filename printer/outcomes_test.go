@@ -24,7 +24,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// TestOutcomesAreWhatThePaperSays is the matrix of faults: what is said about a ticket is compared with the paper, for
+// TestOutcomesAreWhatThePaperSays is the matrix of faults: the claim about a ticket is compared with the paper, for
 // each mishap and each kind of printer. The fast tests have it in memory and simulated time, the full suite over real
 // connections.
 func TestOutcomesAreWhatThePaperSays(t *testing.T) {
@@ -223,7 +223,7 @@ func numbered(n int) ticket.Ticket {
 	}
 }
 
-// A result is what became of a ticket, and how.
+// A result is the end of a ticket, and how it came.
 type result struct {
 	outcome  string
 	attempts int // that were begun

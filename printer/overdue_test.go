@@ -13,7 +13,7 @@ import (
 )
 
 func TestOnlyItsOwnAnswerProvesAnOverdueTicket(t *testing.T) {
-	// What the printer answers when it is asked with another id behind the ticket: after half of the time for printing.
+	// The printer's answers to another id behind the ticket: after half of the time for printing.
 	for name, c := range map[string]struct {
 		answers func(first, other []byte) [][]byte
 		want    string

@@ -164,7 +164,7 @@ func TestAPrinterThatIsAskedNothingHasTheTimeOfEachChunkAndOfTheWholeTicket(t *t
 			c.breaks(r.v)
 			o := r.printWith(r.t.Context(), r.p, order(c.lines), nil)
 			r.v.Repair()
-			time.Sleep(time.Hour) // what it has taken, it prints
+			time.Sleep(time.Hour) // it prints the bytes that it has taken
 			if !errors.Is(o.err, os.ErrDeadlineExceeded) {
 				t.Fatalf("%s: %v", name, o.err)
 			}

@@ -16,7 +16,7 @@ const (
 	realTimeOnly = virtual.RealTime
 )
 
-// proofs is the outcome of a ticket by what the printer answers.
+// proofs is the outcome of a ticket by the printer's answers.
 var proofs = map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"}
 
 func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
@@ -45,7 +45,7 @@ func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
 				for _, name := range []string{"A1", "A2", "A3"} {
 					r.want(name, tt.want)
 				}
-				time.Sleep(10 * time.Minute) // it prints what it has received
+				time.Sleep(10 * time.Minute) // it prints the bytes that it has
 				r.wantPaper("A1 A2 A3")
 				if s := r.d.Status(); s.Capability != tt.want {
 					t.Errorf("its capability is %q, want %q", s.Capability, tt.want)
@@ -84,7 +84,7 @@ func TestAConfiguredConfirmIsTheOnlyFenceThatIsAskedFor(t *testing.T) {
 		withHarness(t, virtual.Options{Can: virtual.Everything, Kanji: true}, change, func(r *harness) {
 			r.want("A1", want)
 			hangUp(r.d)
-			// Another configuration is another question: what was found with the old one does not count.
+			// Another configuration is another question: a finding with the old one does not count.
 			auto := r.dev
 			auto.Confirm = profile.Auto
 			d := printer.NewDevice(auto)

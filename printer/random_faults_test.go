@@ -39,7 +39,7 @@ func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
 				e.serve(fmt.Sprintf("T%d", i))
 				time.Sleep(time.Duration(rng.IntN(3)) * time.Second)
 			}
-			time.Sleep(time.Hour) // it prints what it has received
+			time.Sleep(time.Hour) // it prints the bytes that it has
 			v.Refill()
 			v.Set(virtual.CutterJam, false)
 			e.d.Retire()
@@ -48,7 +48,7 @@ func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
 	}
 }
 
-// A faultyEvening is a printer with random faults, and what became of its tickets.
+// A faultyEvening is a printer with random faults, and the fate of its tickets.
 type faultyEvening struct {
 	*harness
 	rng  *rand.Rand
@@ -88,7 +88,7 @@ func (e *faultyEvening) accident() {
 	}
 }
 
-// serve does what the dispatcher does with a ticket: it tries again until the ticket is printed, with a banner
+// serve handles a ticket as the dispatcher does: it tries again until the ticket is printed, with a banner
 // after a doubt, and holds it after a second doubt.
 func (e *faultyEvening) serve(name string) {
 	d := orderOf(name)

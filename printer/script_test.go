@@ -15,7 +15,7 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// A tap makes connections on which a test acts between two writes, whatever the printer has read by then. It reports
+// A tap makes connections on which a test acts between two writes, whatever the printer has read so far. It reports
 // how the Device ends them, and whether the printer has closed.
 type tap struct {
 	transport.Dialer
@@ -166,7 +166,7 @@ func (s *scriptedPrinter) clients() int {
 	return len(s.heard)
 }
 
-// A scriptedConn polices how it is ended: two readers would share what the printer sends last.
+// A scriptedConn polices how it is ended: two readers would share the printer's last bytes.
 type scriptedConn struct {
 	net.Conn
 	reading  atomic.Bool

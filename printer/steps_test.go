@@ -54,7 +54,7 @@ func TestAStateThatEndedWithTheAnswerIsAskedAgain(t *testing.T) {
 }
 
 func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
-	// A printer without a fence is asked once behind the ticket: what is in its buffer when it stops is lost.
+	// A printer without a fence is asked once behind the ticket: the bytes in its buffer are lost when it stops.
 	for name, c := range map[string]struct {
 		answer byte // to DLE EOT; 0: none
 		after  time.Duration
@@ -188,7 +188,7 @@ func TestACancelledContextEndsEachStepAtOnce(t *testing.T) {
 }
 
 func TestAPrinterThatHangsDuringItsFirstProbeGetsNoTicket(t *testing.T) {
-	// At the first contact nothing is known of the printer. What it answered before it began to hang shows that it
+	// At the first contact nothing is known of the printer. Its answers before it began to hang show that it
 	// can answer: a ticket may not be sent as to a printer that never does.
 	for can, want := range proofs {
 		if can&virtual.RealTime == 0 {

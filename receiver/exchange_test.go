@@ -170,7 +170,7 @@ func TestAPanicIsAnswered500AndTheBodyIsKept(t *testing.T) {
 		b.intake.accept = nil
 		c.send(requestWith(burger))
 		c.want(200, "")
-		// If all retries end like this, the operator can still see what was ordered.
+		// If all retries end like this, the operator can still see the dishes.
 		if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "internal" || string(kept[0].Body) != burger ||
 			kept[0].Venue != venueID {
 			t.Errorf("kept %+v", kept)
@@ -220,7 +220,7 @@ func TestABodyOfExactlyTheLimitIsRead(t *testing.T) {
 }
 
 func TestACallerThatSendsItsWholeBodyBeforeItReadsGetsTheAnswer(t *testing.T) {
-	// A real socket, for what pipes do not do: buffers, resets, half-closed connections.
+	// A real socket, because pipes have no buffers, resets and half-closed connections.
 	srv := httptest.NewUnstartedServer(nil)
 	srv.Config = newTestbed(t, nil).HTTPServer()
 	srv.Start()

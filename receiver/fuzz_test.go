@@ -8,7 +8,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// FuzzBody posts any body: what is stored is what was sent, and what is refused is kept as it was sent.
+// FuzzBody posts any body: it is stored as it was sent, and a refused one is kept as it was sent.
 func FuzzBody(f *testing.F) {
 	f.Add([]byte(burger))
 	f.Add([]byte("\ufeff" + burger))

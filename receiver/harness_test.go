@@ -42,7 +42,7 @@ func prefixes(ss ...string) (out []netip.Prefix) {
 	return out
 }
 
-// intake answers as a test wants and remembers what it was given, as a queue would.
+// intake answers as a test wants and remembers the requests, as a queue would.
 type intake struct {
 	accept func(context.Context, ticket.Request) (ticket.Receipt, error) // nil: take it
 
@@ -223,7 +223,7 @@ func errorOf(tb testing.TB, body []byte) (code Code, message string) {
 // pipeListener is where a testbed is served.
 type pipeListener struct{ *virtual.Network }
 
-// A rawConn is one raw connection to a served testbed: what the wire carries is what a test says.
+// A rawConn is one raw connection to a served testbed: a test chooses each byte.
 type rawConn struct {
 	net.Conn
 	tb testing.TB
@@ -316,7 +316,7 @@ func (l *rawConn) wantClosed() {
 	}
 }
 
-// requestHead is a request's head, right in every way but for what more says.
+// requestHead is a request's head, right in every way but for more.
 func requestHead(more ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: box\r\n%s: %s\r\n%s: %s\r\nContent-Type: application/json\r\n%s\r\n",
 		contract.PathWebhook, contract.HeaderVenue, venueID, contract.HeaderDevice, device, strings.Join(more, ""))

@@ -175,7 +175,7 @@ func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 	if err := r.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	r.in, r.done = nil, nil // nobody reads
+	r.in, r.done = nil, nil // never read
 	if err := r.Store(ended, one); !errors.Is(err, context.Canceled) || r.waiting.Load() != 0 {
 		t.Errorf("%v, %d bytes wait", err, r.waiting.Load())
 	}

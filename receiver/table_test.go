@@ -39,7 +39,7 @@ func classify(err error) Code {
 }
 
 // rows is the table of the specification from the top. Each row makes a request wrong, and
-// nothing of what a later row did right.
+// nothing of a later row's success.
 var rows = []struct {
 	name    string
 	wrong   func(*testCase)

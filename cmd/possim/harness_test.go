@@ -28,7 +28,7 @@ func possim(t *testing.T, args ...string) (code int, out, errs string) {
 	return code, o.String(), e.String()
 }
 
-// webhook answers every request with one status. came returns what was sent since it was last called: the venue, the
+// webhook answers every request with one status. came returns the requests since it was last called: the venue, the
 // device and the body.
 func webhook(t *testing.T, status int) (url string, came func() []string) {
 	var mu sync.Mutex
@@ -57,7 +57,7 @@ type session struct {
 	t     *testing.T
 	first string // line of its output
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	changed chan struct{}
 	shown   strings.Builder
 	end     func() // ends it, and waits for the rest of its output

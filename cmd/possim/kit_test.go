@@ -29,7 +29,7 @@ func TestAConformingIntegratorPassesAndEveryOneThatPrintsWrongIsFound(t *testing
 	}
 
 	check("", func(t *testing.T, i *integration) {
-		i.wants(t, exitUnseen, " 0 failed, 14 unseen") // its answers alone prove nothing about what it prints
+		i.wants(t, exitUnseen, " 0 failed, 14 unseen") // its answers alone prove nothing about its paper
 		i.wants(t, exitOK, " 0 failed, 0 unseen", i.seeing(testTime, 500*time.Millisecond)...)
 	})
 	// The others are tested in memory, in package sim.
@@ -77,7 +77,7 @@ type integration struct {
 func integrate(t *testing.T, start func(dir, host string) (command, webhook string)) *integration {
 	t.Helper()
 
-	// Short, because a unix socket's path has 107 bytes. In memory, because what is killed is a process and not the
+	// Short, because a unix socket's path has 107 bytes. In memory, because a process is killed and not the
 	// machine, and several that wait for one disk answer too late.
 	base := "/dev/shm"
 	if _, err := os.Stat(base); err != nil {
@@ -113,7 +113,7 @@ func integrate(t *testing.T, start func(dir, host string) (command, webhook stri
 	}
 }
 
-// wants runs possim check as the printer of the integration, and returns what it says.
+// wants runs possim check as the printer of the integration, and returns its output.
 func (i *integration) wants(t *testing.T, wantCode int, want string, args ...string) string {
 	t.Helper()
 

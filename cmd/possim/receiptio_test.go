@@ -103,7 +103,7 @@ func requireReceiptio(t *testing.T) func(args ...string) int {
 	}
 }
 
-// ownHost is an address of this machine that nobody else uses, for programs that need to know a port before anything
+// ownHost is an address of this machine that no other test uses, for programs that need to know a port before anything
 // listens there.
 func ownHost() string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))

@@ -206,7 +206,7 @@ func (k *daemonProcess) peakMemory() int {
 	return n << 10
 }
 
-// crowd opens connections that never do what they were opened for. One that is closed is opened again.
+// crowd opens connections that never send a request. One that is closed is opened again.
 func crowd(t *testing.T, size int, network, addr, says string, from func(i int) net.Addr) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -88,7 +88,7 @@ func TestTheLoadBalancerOfTheREADMEGivesUpNoRelayAndLogsNoSecret(t *testing.T) {
 	}
 }
 
-// A standIn is what a load balancer sees of a relay.
+// A standIn is a relay as a load balancer sees it.
 type standIn struct {
 	*httptest.Server
 	status    atomic.Int64 // of its answers; 0: it hangs

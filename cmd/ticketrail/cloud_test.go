@@ -58,7 +58,7 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 			}
 		}
 	}
-	// Each node gets an empty disk, one after the other: nobody has to do anything else, neither there nor at a box.
+	// Each node gets an empty disk, one after the other: no person has to do anything else, neither there nor at a box.
 	for i := range c.status {
 		c.ready()
 		c.wantStatus("3 of 3 have every request")
@@ -136,7 +136,7 @@ type cloud struct {
 
 const cloudSecret = "the-end-of-the-address-0123456789"
 
-// newCloud starts a cloud, after what prepare does with its folders.
+// newCloud starts a cloud, after prepare had its folders.
 func newCloud(t *testing.T, prepare ...func(*cloud)) *cloud {
 	t.Helper()
 	dir := shortDir(t) // it is removed after the processes that use it have ended
@@ -306,7 +306,7 @@ func (c *cloud) ready() {
 
 // waiting is how many requests wait.
 func (c *cloud) waiting() (n int, err error) {
-	// It fails while something needs a person, and shows what it shows.
+	// It fails while something needs a person, and shows all the same.
 	_, out, errs := runCommand(c.t, "relay", "status", "--json", "--config", c.relays[0].conf)
 	var said struct{ Sites []struct{ Waiting int } }
 	if err := json.Unmarshal([]byte(out), &said); err != nil {
@@ -334,7 +334,7 @@ func (c *cloud) filler(i int) string {
 	return filepath.Join(filepath.Dir(data), "filler")
 }
 
-// fillUntil fills the disks of nodes, also with what the servers free, until ask returns nil.
+// fillUntil fills the disks of nodes, also the space that the servers free, until ask returns nil.
 func (c *cloud) fillUntil(ask func() error, nodes ...int) {
 	c.t.Helper()
 	for _, i := range nodes {

@@ -13,11 +13,11 @@ import (
 	"ticketrail/receiver"
 )
 
-// loopDisk is what mountDisk needs.
+// loopDisk are the programs that mountDisk needs.
 var loopDisk = []string{"root", "mkfs.ext4", "losetup", "mount"}
 
 // TestAPowerCutLosesNothing copies the disk while the daemon stands still between two
-// instructions: the copy has what was synced to the disk, as after a power cut.
+// instructions: the copy has the blocks that were synced to the disk, as after a power cut.
 func TestAPowerCutLosesNothing(t *testing.T) {
 	slow.Test(t, loopDisk...)
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestThePowerCutTestSeesLossWhenNothingIsSynced(t *testing.T) {
 }
 
 // powerCut runs program on a disk of its own, cuts the power under load, starts the
-// real program on what the disk kept, and returns the answered orders that are unknown there.
+// real program on the disk's content, and returns the answered orders that are unknown there.
 func powerCut(t *testing.T, program string) (*daemonProcess, *senderGroup, []order) {
 	image, mount := mountDisk(t, "96M")
 	k := newDaemon(t, filepath.Join(mount, "t.db"), "grill", "bar")

@@ -38,8 +38,8 @@ import (
 // The programs that the test binary can be. They are on PATH.
 const (
 	realProgram   = "ticketrail"
-	unsynced      = "ticketrail-unsynced" // does not sync what it commits
-	fakeSystemctl = "systemctl"           // says what the file in $SYSTEMCTL_SAYS says, on every machine
+	unsynced      = "ticketrail-unsynced" // does not sync its commits
+	fakeSystemctl = "systemctl"           // prints the file in $SYSTEMCTL_SAYS, on every machine
 )
 
 func TestMain(m *testing.M) {
@@ -108,7 +108,7 @@ func untilNone(ask func() (left int, err error)) error {
 	return nil
 }
 
-// runCommand runs a command in this process and returns its exit code and what it prints.
+// runCommand runs a command in this process and returns its exit code and its output.
 func runCommand(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -167,7 +167,7 @@ func virtualPrinter(t *testing.T) (*virtual.Printer, string) {
 
 // A daemonProcess is the real program as a process of its own, between a sender that follows the
 // service contract and virtual printers in this process, which survive its restarts. This process keeps the webhook's
-// listener while the daemon is down, as systemd does: so its port is nobody else's, and no connection is refused.
+// listener while the daemon is down, as systemd does: so no other program gets its port, and no connection is refused.
 type daemonProcess struct {
 	t        *testing.T
 	dir      string
@@ -266,7 +266,7 @@ func (k *daemonProcess) start() {
 	}
 }
 
-// run starts the process. What it says to systemd goes to notify, if that is not empty.
+// run starts the process. Its messages to systemd go to notify, if that is not empty.
 func (k *daemonProcess) run(notify string) {
 	k.t.Helper()
 	path, err := exec.LookPath(k.program)
@@ -293,7 +293,7 @@ func (k *daemonProcess) run(notify string) {
 	go func() { exited <- cmd.Wait() }()
 }
 
-// keep keeps the webhook's listener until the test ends. text is what came with it.
+// keep keeps the webhook's listener until the test ends. text came with it.
 func (k *daemonProcess) keep(listener *os.File, text string) {
 	k.t.Helper()
 	l, err := net.FileListener(listener)
@@ -486,7 +486,7 @@ type senderGroup struct {
 	acked     []order
 	lost      []order
 	refused   int       // connections
-	perSender [][]order // what each sender had answered, in order
+	perSender [][]order // the answered orders of each sender, in order
 }
 
 // startSenders starts n senders. tag separates the order numbers of two groups.
@@ -565,7 +565,7 @@ func (c *senderGroup) check() {
 	c.k.t.Logf("%d orders answered, %d never answered", len(c.acked), len(c.lost))
 }
 
-// waitUntilPrinted waits until nothing is pending and no ticket is without its end, and reprints what is held, as a
+// waitUntilPrinted waits until nothing is pending and no ticket is without its end, and reprints held tickets, as a
 // person would. A ticket ends with the cut, which the daemon sends after the answer that ended the job.
 func (k *daemonProcess) waitUntilPrinted() {
 	k.t.Helper()
@@ -596,7 +596,7 @@ func (k *daemonProcess) waitUntilPrinted() {
 	}
 }
 
-// printed is what a printer has printed of an order.
+// printed are a printer's tickets of an order.
 type printed struct {
 	whole    int // came out to the cut
 	unmarked int // pieces, whole or torn, that nothing marks as a copy

@@ -52,7 +52,7 @@ func killUnderLoad(t *testing.T, k *daemonProcess, kills int) {
 	k.stop()
 }
 
-// TestAGracefulRestartCostsNoOrderAndDoubtsNothing: a graceful stop answers what it has, systemd keeps the listener,
+// TestAGracefulRestartCostsNoOrderAndDoubtsNothing: a graceful stop answers its requests, systemd keeps the listener,
 // and the orders print after the start, in order and without a banner.
 func TestAGracefulRestartCostsNoOrderAndDoubtsNothing(t *testing.T) {
 	k := newDaemon(t, "", "grill", "bar")
@@ -130,7 +130,8 @@ func TestASIGHUPReadsTheConfigurationAgain(t *testing.T) {
 }
 
 func TestTheDaemonEndsInOrderWhenItsTerminalIsClosed(t *testing.T) {
-	// The tests may run under nohup, and what is ignored here is ignored by the daemon too; a handler is not inherited.
+	// The tests may run under nohup, and a signal that is ignored here is ignored by the daemon too; a handler is not
+	// inherited.
 	hangUp := make(chan os.Signal, 1)
 	signal.Notify(hangUp, syscall.SIGHUP)
 	defer signal.Stop(hangUp)
@@ -284,7 +285,7 @@ func clearNewestRoot(t *testing.T, path string) {
 	writeFiles(t, map[string]string{path: string(b)})
 }
 
-// openTerminal makes a terminal: closing window is what closing the window of a terminal is.
+// openTerminal makes a terminal: closing window is like closing the window of a terminal.
 func openTerminal(t *testing.T) (window, terminal *os.File) {
 	t.Helper()
 	window, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)

@@ -27,7 +27,8 @@ func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {
 		".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// One daemon is idle for as long as the others print, so what a daemon does by its clock is not the order's.
+	// One daemon is idle for as long as the others print, so a file that a daemon enters by its clock is not the
+	// order's.
 	idle := startCounted(t, program)
 	order := func() map[string]bool {
 		k := startCounted(t, program)
@@ -53,8 +54,8 @@ func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {
 	beside := idle.executed()
 	maps.DeleteFunc(blocks, func(block string, _ bool) bool { return beside[block] })
 
-	// What only some of the orders execute is not their path: a stop may come while a printer is asked for its status,
-	// on a busy machine mostly. What each order executes is found however many there are.
+	// A file that only some of the orders enter is not on their path: a stop may come while a printer is asked for its
+	// status, on a busy machine mostly. The files that each order enters are found however many there are.
 	listed := pathOfAnOrder(t)
 	entered := filesOf(blocks)
 	unlisted := func(file string) bool { return !slices.Contains(listed, file) }

@@ -199,7 +199,7 @@ func (p *frontProxy) caddy() {
 	p.run("caddy", "run", "--adapter", "caddyfile", "--config", p.write("Caddyfile", conf))
 }
 
-// certificate makes a certificate that nobody trusts.
+// certificate makes a certificate of no known authority.
 func (p *frontProxy) certificate() (cert, key string) {
 	p.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -114,7 +114,7 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 			t.Errorf("%v ends with %d: %s", wrong, code, errs)
 		}
 	}
-	// A folder in the place of a file is what stops the first run.
+	// A folder in the place of a file stops the first run.
 	if err := os.MkdirAll(filepath.Join(tokens(10), "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.
 		t.Errorf("the relay has %+v, the file %+v, %v", a.Venues(), want, err)
 	}
 
-	// What cannot be added is said before anything is.
+	// A venue that cannot be added is named before any is added.
 	fresh := "venues:\n  - { id: " + id(30) + ", name: New }\n"
 	for more, want := range map[string]string{
 		"  - { id: " + id(31) + ", name: NEW }\n":                      "\"NEW\" is already used by venues[0]",

@@ -40,7 +40,7 @@ import (
 //	exit CODE COMMAND...       run a command that must end with CODE
 //	serve                      run the daemon of ./ticketrail.yaml, on printers without paper
 //	stop                       end it gracefully
-//	post FILE STATUS           send FILE as a print request; what is refused for its content is listed then
+//	post FILE STATUS           send FILE as a print request; a body that is refused for its content is listed then
 //	await JOB STATE            until a ticket is in a state
 //	printer NAME off|on        pull a printer's plug, or put it back
 //	printer NAME CONDITION     from now on it is, as paper_out; ready ends that, stalls is in the middle of a ticket
@@ -50,7 +50,7 @@ import (
 //	tablet                     a browser elsewhere asks to be paired; its code is in CODE
 //	tablet SCREEN STATUS       it opens a screen and gets that status
 //	known EMPLOYEES            until the daemon knows so many names and the time zone
-//	private FOLDER             nobody else can read any file in it
+//	private FOLDER             no other user can read any file in it
 //	looked ORDERS              until the daemon has looked at the fields of so many orders
 func TestTheCommandLineDoesWhatItSays(t *testing.T) { runScripts(t, "script") }
 
@@ -338,7 +338,7 @@ func (d *scriptDaemon) waitForPrinter(name, state string) error {
 	})
 }
 
-// startService runs the service's API until the script ends or asks for another. Its flags, and what they mean if they
+// startService runs the service's API until the script ends or asks for another. Its flags, and their meaning if they
 // are not there, are those of possim serve.
 func (d *scriptDaemon) startService(ts *testscript.TestScript, args []string) error {
 	o := sim.Options{ClientID: "possim", ClientSecret: "possim-secret"}

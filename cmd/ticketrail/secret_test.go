@@ -16,7 +16,7 @@ import (
 )
 
 // TestNoSecretOfTheConfigurationIsShown runs the daemon and every command that may know a secret, and checks all
-// output. What is made for support has no order's contents either.
+// output. The bundle for support has no order's contents either.
 func TestNoSecretOfTheConfigurationIsShown(t *testing.T) {
 	service := httptest.NewServer(echoService(http.StatusOK))
 	t.Cleanup(service.Close)
@@ -161,7 +161,7 @@ func secretPattern() *regexp.Regexp {
 	return regexp.MustCompile("PLANTED|UExBTlRFRF|" + strings.Join(encoded, "|"))
 }
 
-// echoService is a service that repeats in every answer what it was sent, and its tokens, wherever the contract
+// echoService is a service that repeats in every answer the request, and its tokens, wherever the contract
 // names no field. tokenStatus is the status of answers to requests for a token.
 func echoService(tokenStatus int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

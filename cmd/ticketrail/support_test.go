@@ -41,7 +41,7 @@ func TestABundleForSupportReplacesNoFile(t *testing.T) {
 	}
 }
 
-// bundle runs ticketrail support in a folder of its own and returns the files of what it wrote.
+// bundle runs ticketrail support in a folder of its own and returns the files of its archive.
 func bundle(t *testing.T, args ...string) (said string, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -61,20 +61,20 @@ func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *test
 		return strings.Contains(b.do("ticketrail relay status"), "1 of 1 boxes are online")
 	})
 
-	// systemd starts again what was killed.
+	// systemd starts a killed process again.
 	for _, unit := range []string{"ticketrail-relay", "nats-server"} {
 		killed := b.process(unit)
 		b.do(fmt.Sprintf("kill -KILL %d", killed))
 		b.again(unit, killed)
 		b.order()
 	}
-	// A node that is stopped hands over what it does, and ends by itself.
+	// A node that is stopped hands over its work, and ends by itself.
 	b.do("systemctl restart nats-server")
 	b.logs("--unit=nats-server", "Entering lame duck mode")
 	b.logs("--unit=nats-server", "nats-server.service: Deactivated successfully")
 	b.order()
 
-	// A file with a mistake changes nothing, also not what is right in it.
+	// A file with a mistake changes nothing, also not by its correct parts.
 	relay := b.process("ticketrail-relay")
 	b.do(`cd /etc/ticketrail && sed --in-place 's|^receiver:|&\n  path: /webhooks/kitchen|' relay.yaml
 		echo 'printers: []' >>relay.yaml`)

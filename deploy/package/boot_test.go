@@ -13,7 +13,7 @@ fallback: grill
 receiver: { allow_from: [], secret_file: "" }
 `
 
-// send sends orders as the service does; its summary counts what was accepted.
+// send sends orders as the service does; its summary counts those that were accepted.
 const send = "/mnt/possim send http://127.0.0.1:8443/webhooks/print --concurrency 4 "
 
 // TestABoxLivesThroughItsPackages is the life of a box, in this order: each step needs those before it.
@@ -55,7 +55,7 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 		b.do("runuser -u ticketrail -- cat /etc/ticketrail/" + file)
 	}
 
-	// What root can read and the service's user cannot would end in a crash loop: a check finds it before.
+	// A file that root can read and the service's user cannot would end in a crash loop: a check finds it before.
 	b.do("chmod 600 /etc/ticketrail/ticketrail.yaml")
 	b.fails("ticketrail check", "cannot use the configuration (/etc/ticketrail/ticketrail.yaml: cannot be read")
 	b.do(`cd /etc/ticketrail && chmod 640 ticketrail.yaml && chgrp root secrets/webhook

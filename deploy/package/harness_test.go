@@ -141,18 +141,18 @@ func (b *box) until(what string, ask func() bool) {
 	}
 }
 
-// try runs a script in the box and returns what it wrote.
+// try runs a script in the box and returns its output.
 func (b *box) try(script string) (string, error) {
 	ctx, cancel := context.WithTimeout(b.t.Context(), bootTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, "nsenter", "--target="+b.leader, "--all", "bash", "-euc", script)
 	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8"}
-	c.WaitDelay = time.Second // what a script that hangs has started has the output open
+	c.WaitDelay = time.Second // the children of a script that hangs have the output open
 	out, err := c.CombinedOutput()
 	return string(out), err
 }
 
-// journal is what the units wrote last.
+// journal has the last lines of the units.
 func (b *box) journal() string {
 	out, _ := b.try("journalctl --no-pager --unit='ticketrail*' --unit=nats-server --lines=20")
 	return out

@@ -1,4 +1,4 @@
-// Package deploypackage proves what the script build makes: packages that Debian accepts, and the life of a box.
+// Package deploypackage proves the products of the script build: packages that Debian accepts, and the life of a box.
 package deploypackage
 
 import (

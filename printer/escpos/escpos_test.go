@@ -79,7 +79,7 @@ func golden(t *testing.T, file string, o Options) {
 	b := whole(EncodeTicket(lines, o))
 	r, err := read(b, o.Profile)
 	must(t, err)
-	// A line of print on a line of text, and a dot for what an image shows.
+	// A line of print on a line of text, and a dot for each dot of an image.
 	for _, image := range r.Images {
 		b = bytes.Replace(b, image.Bits, []byte("."), 1)
 	}
@@ -107,7 +107,7 @@ func TestStreamsMatchTheGoldenFiles(t *testing.T) {
 	}
 }
 
-// measure prints l alone and compares the result with what layout measured.
+// measure prints l alone and compares the result with the measure of layout.
 func measure(t interface{ Fatalf(string, ...any) }, l layout.Line, o Options) {
 	p := o.Profile
 	paper := p

@@ -16,7 +16,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// A reading is what the simulated printer of a model, which shares no code with the encoder, makes of a stream.
+// A reading is a stream as the simulated printer of a model reads it, which shares no code with the encoder.
 type reading struct {
 	virtual.Ticket
 	lines   []readLine // of text
@@ -31,14 +31,15 @@ type readLine struct {
 	height  int
 }
 
-// read prints a stream on a printer whose paper has any width if p.Columns is 0. What must not be sent is an error.
+// read prints a stream on a printer whose paper has any width if p.Columns is 0. A byte that must not be sent is an
+// error.
 func read(b []byte, p profile.Profile) (reading, error) {
 	if hasRealtime(b) {
 		return reading{}, errors.New("the stream has a real-time command")
 	}
 	o := virtual.OptionsFor(p)
 	o.LinesPerSecond = math.Inf(1)
-	o.Can = 0 // it is asked nothing, and nobody would read what it answers
+	o.Can = 0 // it is asked nothing, and no one would read an answer
 	v := virtual.New(o)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

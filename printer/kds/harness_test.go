@@ -134,7 +134,7 @@ func tickets(b *board.Board) (out []board.Ticket) {
 	return out
 }
 
-// A fakePrinter collects what came out of it.
+// A fakePrinter collects its tickets.
 type fakePrinter struct {
 	mu   sync.Mutex
 	out  []string
@@ -225,7 +225,7 @@ func newTestScreen(t *testing.T, s kv.Store, change ...func(*ScreenOptions)) *Sc
 	return NewScreen(o)
 }
 
-// A screenHarness is a real queue with a dispatcher and one station, and what survives its
+// A screenHarness is a real queue with a dispatcher and one station, and the parts that survive its
 // restarts.
 type screenHarness struct {
 	t    *testing.T

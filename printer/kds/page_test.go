@@ -39,7 +39,7 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 	})
 }
 
-// tooNewFor2020 matches what browsers of 2020 do not know. The oldest that must work is Chromium
+// tooNewFor2020 matches features that browsers of 2020 do not know. The oldest that must work is Chromium
 // 80.
 var tooNewFor2020 = map[string]*regexp.Regexp{
 	".js": regexp.MustCompile(`\.at\(|replaceAll|replaceChildren|structuredClone|randomUUID|` +

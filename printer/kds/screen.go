@@ -37,7 +37,7 @@ type ScreenOptions struct {
 	ToPaper func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error
 
 	WarnAfter, LateAfter time.Duration // ages at which a card is marked DUE and LATE; 0 is 5 and 8 min
-	// UnseenAfter is how long a ticket may be on a page of the board that nobody has turned to, until
+	// UnseenAfter is how long a ticket may be on a page of the board that was not turned to, until
 	// that is said; 0 is 45 s.
 	UnseenAfter time.Duration
 	// Repeat is how often a sound comes again until it is acknowledged; 0: it comes once.
@@ -189,7 +189,7 @@ type ScreenStatus struct {
 	DarkSince time.Time `json:"dark_since,omitzero"` // since when the screen is dark; zero: it is not
 	Open      int       `json:"open"`                // open tickets
 	Oldest    time.Time `json:"oldest,omitzero"`     // when the oldest of them was received
-	Unseen    int       `json:"unseen"`              // open tickets that nobody has paged to for UnseenAfter
+	Unseen    int       `json:"unseen"`              // open tickets on a page that was not turned to for UnseenAfter
 }
 
 func (s *Screen) Status() ScreenStatus {

@@ -67,7 +67,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	}
 }
 
-// workFolder is for the databases. It is in memory, because what is killed is a process and not the machine, and three
+// workFolder is for the databases. It is in memory, because a process is killed and not the machine, and three
 // tests that store hundreds of cards would wait for one disk.
 func workFolder(t *testing.T) string {
 	t.Helper()

@@ -36,7 +36,7 @@ type testServer struct {
 	screens    map[string]*kds.Screen
 	displays   []kds.Display
 	network    *virtual.Network
-	managed    []string // who did what at the control API
+	managed    []string // the calls of the control API, and who made them
 	stop       func() error
 }
 

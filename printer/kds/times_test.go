@@ -87,7 +87,7 @@ func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
 				t.Errorf("at %s: %s, want %s", time.Now(), got, want)
 			}
 		}
-		held := delivery(2) // nobody knows when it was to be begun
+		held := delivery(2) // its time to begin is not known
 		held.Ticket.Lines[0].Hold = true
 		w.add("cold", held)
 		time.Sleep(time.Hour)

@@ -62,7 +62,7 @@ func TestAWordIsFoundWhereTheEntrySays(t *testing.T) {
 		{"🥜", "no🥜!", true},
 		{"nut,-nut bread", "nut bread", false},
 		{"nut,-nut bread", "nut breads, nut oil", true},
-		{"nut free,-x", "nut x free", false}, // what is taken out leaves a gap that no phrase crosses
+		{"nut free,-x", "nut x free", false}, // a part that is taken out leaves a gap that no phrase crosses
 		{"nut,-*gonut", "gonut", false},
 		{"", "nut", false},
 		{"-nut", "nut", false},

@@ -135,7 +135,7 @@ func TestACharacterWithMoreMarksThanALineHoldsStillFits(t *testing.T) {
 	}
 }
 
-// check verifies what must hold for every ticket on every paper.
+// check verifies the rules for every ticket on every paper.
 func check(t interface{ Fatalf(string, ...any) }, d ticket.Delivery, o Options) {
 	lines := ComposeWith(d, o)
 	columns := max(o.Columns, minColumns)

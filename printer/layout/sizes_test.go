@@ -39,7 +39,7 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 			map[Size]string{{1, 2}: "Negroni|Large"}},
 		{day, Options{Columns: 42}, map[Size]string{{2, 2}: "Negroni", {2, 1}: "Large"}},
 
-		// What the printer cannot do is not asked of it.
+		// The printer is not asked for anything that it cannot do.
 		{day, large(0), map[Size]string{{3, 3}: "#7|Table|2x|Negroni|Large"}},
 		{day, large(2), map[Size]string{{2, 2}: "#7|Table|2x|Negroni|Large"}},
 		{day, large(8), map[Size]string{{3, 3}: "#7|Table|2x|Negroni|Large"}},

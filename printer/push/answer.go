@@ -28,7 +28,7 @@ func (s *Display) interpret(a webhook.Answer) (err error) {
 	switch {
 	case a.Code >= 200 && a.Code <= 299, a.Code == http.StatusConflict:
 	case a.Code >= 300 && a.Code <= 399:
-		// The redirect was not followed, so nobody has taken the ticket.
+		// The redirect was not followed, so the ticket was not taken.
 		err = ticket.Untouched(s.errorf("it answered %d, a redirect to %s: set url to the address that accepts tickets",
 			a.Code, a.Redirect))
 	// By these the display says that it has not processed the ticket.

@@ -20,7 +20,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// testTime is for what happens over real connections; it is only reached by a test that fails.
+// testTime is for a step over real connections; it is only reached by a test that fails.
 const testTime = 2 * time.Minute
 
 const vectorSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

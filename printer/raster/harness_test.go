@@ -101,7 +101,7 @@ func appendAll(b []byte, values ...any) []byte {
 	return b
 }
 
-// checkImage verifies what must hold for every image.
+// checkImage verifies the rules for every image.
 func checkImage(t interface{ Fatalf(string, ...any) }, m Image, width, height int) {
 	if m.Width != width || m.Height != height || len(m.Bits) != (width+7)/8*height {
 		t.Fatalf("the image is %d×%d in %d bytes, not %d×%d", m.Width, m.Height, len(m.Bits), width, height)

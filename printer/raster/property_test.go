@@ -97,7 +97,7 @@ func inkStaysInItsColumns(d *Drawer) func(*rapid.T) {
 				switch inside := x >= from && x < to; {
 				case !inside && m.black(x, y):
 					t.Fatalf("dot %d,%d is black; the span goes from %d to %d", x, y, from, to)
-				// What goes beyond the paper may be cut elsewhere when the span stands alone.
+				// Dots beyond the paper may be cut elsewhere when the span stands alone.
 				case inside && before+width <= columns && m.black(x, y) != alone.black(x-from, y):
 					t.Fatalf("dot %d,%d is not what it is when the span stands alone", x, y)
 				}

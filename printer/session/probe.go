@@ -119,7 +119,7 @@ func (s *Session) Model(ctx context.Context) string {
 	return strings.Join(s.model, " ")
 }
 
-// Program names what answers, "" if it is a printer or nothing is known.
+// Program names the program that answers, "" if it is a printer or nothing is known.
 func (s *Session) Program() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *Session) foreign(heard []byte) error {
 // text is more letters in a row than the answer to a GS ( H has, which is six.
 var text = regexp.MustCompile(`[ -~]{8}`)
 
-// programIn names what sent a text, or "" if heard is none. A text has a byte that no printer sends, and some
+// programIn names the sender of a text, or "" if heard is none. A text has a byte that no printer sends, and some
 // letters in a row.
 func programIn(heard []byte) string {
 	var p escpos.Parser

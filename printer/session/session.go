@@ -5,7 +5,7 @@
 //
 // Answers are told apart by their fixed bits alone, and an answer to DLE EOT does not say which n it belongs to. So a
 // session remembers its questions, in order, and asks nothing new while an old answer may still come. A status byte
-// nobody here asked for is counted: it means that GS r proves nothing on this connection.
+// no question asked for is counted: it means that GS r proves nothing on this connection.
 //
 // It knows no ticket's text and no configuration: package printer decides about a ticket by the answers.
 package session
@@ -44,7 +44,7 @@ type Session struct {
 
 	mu         sync.Mutex    // guards the fields below
 	first      []byte        // the first bytes written, at most heardLimit
-	program    string        // what answers, if it is no printer
+	program    string        // the program that answers, if it is no printer
 	changed    chan struct{} // closed and replaced after each read
 	err        error         // why the reading ended
 	pushed     int           // ASB replies
@@ -62,7 +62,7 @@ type Session struct {
 	fence                       *fence
 }
 
-// Options say what is known of the printer, and who is told of it.
+// Options are the facts that are known of the printer, and who is told of it.
 type Options struct {
 	Mute     bool   // nothing is read
 	RealTime []byte // the n of each DLE EOT n that is answered, as far as is known
@@ -302,8 +302,8 @@ func (s *Session) peerClosed() error {
 }
 
 // Stays waits whether the connection ends soon, if its kind can tell. Files, USB and serial devices report a lost
-// device with the next write instead. A printer that was silent may be asked meanwhile: it may have been starting, or
-// inside another program's command.
+// device with the next write instead. A printer that was silent may be asked during that time: it may have been
+// starting, or inside another program's command.
 func (s *Session) Stays(ctx context.Context, ask bool) (answers bool, err error) {
 	if ask {
 		err = s.Ask(ctx, droppedWithin)

@@ -121,7 +121,7 @@ func (s *Session) Stopped() error {
 // it waits for a person, or it does not answer. Each has its own limit, and the status (DLE EOT,
 // answered at once, not in order) tells which one it is.
 
-// Fence sends the question behind what was sent, within left, and waits for its answer. It returns what the answer
+// Fence sends the question behind the ticket, within left, and waits for its answer. It returns the proof in the answer
 // proves, and when it came. limit applies while the printer reports no trouble, or nothing. While it reports that it
 // needs a person, WaitForPerson applies instead: GS r and GS ( H are not executed while it is offline, and an answer
 // that comes after the refill proves as much as an early one.

@@ -38,14 +38,14 @@ const (
 	nulTime = 2 * time.Second
 
 	// droppedWithin is how soon a printer that accepts and drops its clients, because it is starting or a till uses
-	// it, does drop them; 8 to 40 ms were seen. Ticket bytes that it has taken by then would leave the ticket in
+	// it, does drop them; 8 to 40 ms were seen. Ticket bytes that it has taken before would leave the ticket in
 	// doubt, so a printer that answers nothing gets them only after this.
 	droppedWithin = 100 * time.Millisecond
 	// provokeTimeout is for the first byte of a device that may be no printer.
 	provokeTimeout = time.Second
 
 	// HelloTimeout is how long a printer that reports no trouble may leave the hello unanswered. It may
-	// still print a till's lines. Nothing of the ticket was sent by then, so the ticket is tried again. It is
+	// still print a till's lines. Nothing of the ticket was sent before, so the ticket is tried again. It is
 	// shorter than the time after which the dispatcher interrupts an attempt in favour of a backup.
 	HelloTimeout = 20 * time.Second
 	// ProbeTimeout is the same while it is not known whether the printer has a fence at all.

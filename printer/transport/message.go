@@ -84,7 +84,7 @@ type hinted struct {
 
 func (e *hinted) Unwrap() error { return e.error }
 
-// Hint is the advice for a person about an error of this package; empty if nobody foresaw it.
+// Hint is the advice for a person about an error of this package; empty if none is known.
 func Hint(err error) string {
 	if found, ok := errors.AsType[*hinted](err); ok {
 		return found.hint

@@ -90,7 +90,7 @@ func (d serialDialer) Dial(ctx context.Context) (Conn, error) {
 		return nil, openError(d.path, err)
 	}
 
-	// Resolved once, so that both opens lead to the same device even if the link changes meanwhile.
+	// Resolved once, so that both opens lead to the same device even if the link changes between them.
 	path, err := filepath.EvalSymlinks(d.path)
 	if err != nil {
 		return nil, openError(d.path, err)

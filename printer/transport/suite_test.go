@@ -14,7 +14,7 @@ import (
 	"ticketrail/printer/transport"
 )
 
-// The suite is what every kind of connection has to pass: what the daemon promises about a ticket must hold over TCP,
+// The suite is for every kind of connection: the daemon's promises about a ticket must hold over TCP,
 // USB, serial and files alike. A new kind runs it from its own test; a new rule is added here.
 
 // A farEnd is the other end of the connection under test.
@@ -125,7 +125,7 @@ func (s suite) testAfterFinish(t *testing.T) {
 	wantNothingWritten(t, c)
 }
 
-// testAfterClose: Finish must fail too: it is what makes a ticket count as sent.
+// testAfterClose: Finish must fail too: because of it a ticket counts as sent.
 func (s suite) testAfterClose(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
 	must(t, c.Close())
@@ -189,7 +189,7 @@ func (s suite) testStuckClose(t *testing.T) {
 }
 
 // testBreaking: either call may notice, because buffers on the way may hold the whole ticket. "%!" would be a
-// message that formats wrongly what the kernel reported.
+// message that formats the kernel's report wrongly.
 func (s suite) testBreaking(t *testing.T) {
 	c := dialed(t, s.Breaking(t))
 	_, err := c.Write(make([]byte, big))

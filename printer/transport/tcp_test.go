@@ -195,7 +195,7 @@ func reset(c *net.TCPConn) {
 	_ = c.Close()
 }
 
-// A paper collects what a printer received.
+// A paper collects the bytes that a printer received.
 type paper struct {
 	mu   sync.Mutex
 	more sync.Cond

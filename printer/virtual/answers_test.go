@@ -36,7 +36,7 @@ func (c conversation) send(s string) {
 	}
 }
 
-// receive returns what the printer says within a second.
+// receive returns the printer's bytes within a second.
 func (c conversation) receive() string {
 	c.t.Helper()
 	_ = c.c.SetReadDeadline(time.Now().Add(time.Second))
@@ -70,7 +70,7 @@ type talk struct {
 	turn []turn
 }
 
-// A turn is what a person or a fault does, what the client sends then, and what it gets.
+// A turn is an act of a person or a fault, the client's bytes then, and the answer.
 type turn struct {
 	do         func(*virtual.Printer)
 	send, want string

@@ -193,7 +193,7 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 			}
 			b, err := os.ReadFile(file)
 			must(t, err)
-			// Dots, not bytes: how a file is compressed is nobody's business.
+			// Dots, not bytes: the compression of a file does not matter.
 			want, err := png.Decode(bytes.NewReader(b))
 			must(t, err)
 			if got := ticket.Picture(); got.Rect != want.Bounds() ||

@@ -15,7 +15,7 @@ import (
 	"ticketrail/printer/virtual"
 )
 
-// send prints b on p through a pipe and returns what came out. It runs in a bubble.
+// send prints b on p through a pipe and returns the paper. It runs in a bubble.
 func send(t *testing.T, p *virtual.Printer, b string) []virtual.Ticket {
 	t.Helper()
 	c, err := p.Dial(t.Context())

@@ -53,7 +53,7 @@ func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Durat
 			earlier = append(earlier, v)
 		}
 		used = t
-		// If the lane was changed or stopped meanwhile, no further station may begin.
+		// If the lane was changed or stopped during the attempt, no further station may begin.
 		if a, v = w.try(used, lane, lease); !v.failedClean(a) || ctx.Err() != nil {
 			break
 		}
@@ -129,7 +129,7 @@ func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
 }
 
 // A beginGate is the begin function given to a station. It passes one call on to the lease, and only
-// while Print runs: a late call must not mark a ticket that another station prints by then.
+// while Print runs: a late call must not mark a ticket that another station prints.
 type beginGate struct {
 	lease Lease
 

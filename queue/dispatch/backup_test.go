@@ -170,7 +170,7 @@ func TestAHeldStationStartsNoBackup(t *testing.T) {
 				h.advance(c.start)
 				h.q.hold("grill", true)
 				h.advance(time.Minute)
-				for range 10 { // whatever wakes the worker meanwhile
+				for range 10 { // whatever wakes the worker
 					h.Kick("grill")
 					h.advance(10 * time.Minute)
 				}

@@ -246,7 +246,7 @@ const (
 
 // backoff is the pause after the nth failure in a row, n >= 1: between half and the whole of 2 s, 4 s,
 // 8 s … 30 s, so never under 1 s. The random half keeps stations from retrying in step. There is no
-// last attempt: the printer may be off for the night, and tickets that are too old by then expire.
+// last attempt: the printer may be off for the night, and tickets that are too old in the morning expire.
 func backoff(n int) time.Duration {
 	whole := min(longestPause, 2*time.Second<<min(max(n-1, 0), 10))
 	return whole/2 + rand.N(whole/2+1)

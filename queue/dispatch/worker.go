@@ -206,7 +206,7 @@ var errSettleTimeout = errors.New("shutdown: the storage did not accept it in ti
 
 // settle stores the outcome of a ticket, and says whether that worked. A shutdown does not cancel it,
 // only limits it to settleWithin after prints were interrupted. Without a shutdown it waits for the
-// storage without limit: no ticket could be begun meanwhile anyway.
+// storage without limit: no ticket could be begun anyway.
 //
 // After a crash before the write, a ticket that was begun is in doubt at the next start, even if it
 // was printed; one that was not begun is as if it had never been taken. After a crash later, it is

@@ -177,7 +177,7 @@ func Create(path, copies string, noSync bool, c Contents, s Hooks) error {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
 
-	// A link, unlike a rename, cannot replace a file that another process made meanwhile.
+	// A link, unlike a rename, cannot replace a file that another process has just made.
 	err = s.Link(temp.Name(), path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		err = os.Rename(temp.Name(), path) // this filesystem has no links

@@ -93,7 +93,7 @@ func (r *copyReader) Close() error { return r.file.Close() }
 var ErrShared = errors.New("another ticketrail has its copies there: give each its own folder, see storage.copy")
 
 // lockFolder keeps others from a folder of copies until the result is closed. A folder that is not there is locked by
-// nobody, and one whose filesystem has no locks by everybody.
+// none, and one whose filesystem has no locks by each.
 func lockFolder(dir string) (*os.File, error) {
 	folder, err := within(func() (*os.File, error) { return os.Open(dir) })
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,7 +12,7 @@ import (
 )
 
 // The replacements of the file: a base copy, or the file without its free pages. Both replace it under [Lock] and
-// bbolt's lock, so no daemon works with it meanwhile, or is about to. The new file is made under another name, as at
+// bbolt's lock, so no daemon works with it, or is about to. The new file is made under another name, as at
 // the first start, and gets its name in one step when all of it is on the disk. A crash before that step leaves the
 // file as it was, and PATH.new-*, which the next start removes. A crash after it: the new file.
 
@@ -128,7 +128,7 @@ func replaceFile(path string, old *os.File, s Hooks, fill func(temp string) erro
 	}
 
 	if old == nil {
-		// A link cannot replace a file that a daemon has made meanwhile.
+		// A link cannot replace a file that a daemon has just made.
 		err = s.Link(temp, path)
 	} else {
 		err = s.Rename(temp, path)

@@ -114,7 +114,7 @@ func (t *Ticket) Heads() []string {
 // A Change names the tickets that a ticket replaces: those that its station got before under the same request.
 type Change struct {
 	Order    string    `json:"order,omitempty"`   // see [Ticket.Order]
-	Received time.Time `json:"received,omitzero"` // when it came; zero: nobody knows
+	Received time.Time `json:"received,omitzero"` // when it came; zero: not known
 	Tickets  int       `json:"tickets,omitempty"` // how many it was
 	Part     int       `json:"part,omitempty"`    // of several tickets that replace it together, which this is
 	Parts    int       `json:"parts,omitempty"`   // and how many they are

@@ -62,7 +62,7 @@ func TestAPathThroughAListIsThatOfTheFirstElementThatHasIt(t *testing.T) {
 	}
 }
 
-// shown is what a ticket has for each field.
+// shown is a ticket's value of each field.
 var shown = map[string]func(ticket.Ticket) any{
 	"name":        func(t ticket.Ticket) any { return t.Lines[0].Name },
 	"quantity":    func(t ticket.Ticket) any { return t.Lines[0].Quantity },

@@ -35,7 +35,7 @@ func drawConfig(t *rapid.T) Config {
 	return Config{Fallback: station.Draw(t, "fallback"), Routes: rapid.SliceOfN(route, 0, 5).Draw(t, "routes")}
 }
 
-// A drawnRecord is a record and what must come out of it.
+// A drawnRecord is a record and the texts that must come out.
 type drawnRecord struct {
 	body  string
 	items []drawnItem // in the order of the ticket
@@ -244,7 +244,7 @@ var oddItems = []string{
 	`{"name":"Pie","Name":"Ale","NA-ME":"Tea","childItems":[{"name":"Peas"}],"child_items":[{"name":"Mint"}]}`,
 	`{"name":"Pie","child-items":[{"name":"Mint"},"text"],"Child.Items":"text"}`,
 	`{"_name":"Pie","na_me":"Ale","items":[{"_name":"Tea"}]}`,
-	// Keys that are equal once what is no UTF-8 is replaced.
+	// Keys that are equal once bytes that are no UTF-8 are replaced.
 	"{\"name\":\"Pie\",\"x\xff\":\"a\",\"x\xfe\":\"b\"}", "{\"name\":\"Pie\",\"x\xff\":[{\"name\":\"a\xff\"}]}",
 	// Keys that have nothing to print.
 	`{"name":"Pie","":"a"," ":"b","\u0000":[{"name":"c"}]}`,

@@ -28,7 +28,7 @@ func TestANoteOfAnotherTypeIsQuoted(t *testing.T) {
 			}
 		}
 	}
-	// What lays out a receipt is no note.
+	// The layout of a receipt is no note.
 	if got := only(t, Config{}, `"instructions":[{"command":"TEXT","value":"B10"}]`, `"name":"Pie"`); got.Notes != nil {
 		t.Errorf("%q", got.Notes)
 	}
@@ -51,7 +51,7 @@ func TestAVoidThatCannotBeReadIsAQuestion(t *testing.T) {
 			t.Errorf("%s of an item: %q, of a record: %q, want %q", c[0], item, record, c[1])
 		}
 	}
-	// What is quoted hides nothing of a record that has nothing else to show.
+	// A quotation hides nothing of a record that has nothing else to show.
 	tk := split(t, Config{}, `{"id":"r","items":[],"meal":"Pie","isVoid":{"value":true}}`).Request.Drafts[0].Ticket
 	if !strings.Contains(tk.Raw, `"meal":"Pie"`) || tk.Notes != nil {
 		t.Errorf("%q, %q", tk.Raw, tk.Notes)

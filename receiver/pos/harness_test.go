@@ -25,7 +25,7 @@ const (
 	theSecret = `s3cr&t/"plan+ted<>`
 )
 
-// A service is hand-written, by the contract and nothing of this package, and notes what it was asked. Each field
+// A service is hand-written, by the contract and nothing of this package, and notes its requests. Each field
 // replaces one of its answers.
 type service struct {
 	Token, Me, Employees, Payroll http.HandlerFunc
@@ -212,7 +212,7 @@ func names(t testing.TB, v *Account) (got []string, err error) {
 	return got, nil
 }
 
-// wantError checks what an error says behind the call and the venue.
+// wantError checks the text of an error behind the call and the venue.
 func wantError(t testing.TB, err error, call string, parts ...string) *Error {
 	t.Helper()
 	e, ok := errors.AsType[*Error](err)

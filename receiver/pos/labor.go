@@ -145,8 +145,8 @@ func isZone(s string) bool {
 }
 
 // A list is read page by page, and the contract states neither where a page names the next one nor how the list behaves
-// when it changes meanwhile. So a record that comes twice is left out, a cursor that comes twice ends the list with an
-// error, and the counts that pages name are compared at the end.
+// when it changes between two pages. So a record that comes twice is left out, a cursor that comes twice ends the list
+// with an error, and the counts that pages name are compared at the end.
 
 const (
 	maxRecords  = 100_000   // of one list, repeated ones included

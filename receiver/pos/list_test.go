@@ -168,7 +168,7 @@ func TestAPayrollPeriodIsReadCompletely(t *testing.T) {
 	const second = `{"id":"p2","payrollPeriodStartDateTime":"2024-02-29","payrollPeriodEndDateTime":"2024-02-29"}`
 	s := &service{Payroll: say(envelope(3, period, second))}
 	got, err := venue(t, s, Options{Payroll: Payroll{VenueParam: "venue"}}).PayrollPeriods(t.Context())
-	if !Incomplete(err) { // the count is another; what came is returned
+	if !Incomplete(err) { // the count is another; the received records are returned
 		t.Error(err)
 	}
 	const leap = "2024-02-29"

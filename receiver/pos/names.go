@@ -233,7 +233,7 @@ type record struct {
 }
 
 // readPeople takes over the venue's employees. When the list breaks off nothing changes: who is missing in it may be on
-// the next page. An incomplete list is used for its names, but nobody counts as gone.
+// the next page. An incomplete list is used for its names, but no employee counts as gone.
 func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 	people := map[string]string{}
 	for e, err := range list {

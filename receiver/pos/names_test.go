@@ -333,7 +333,7 @@ func TestANameIsOneShortVisibleLine(t *testing.T) {
 // restaurants are a service whose employees change, and which notes when it was asked.
 type restaurants struct {
 	service
-	people map[string]string // lists by venue; guarded by mu, as what follows
+	people map[string]string // lists by venue; guarded by mu, as the fields below
 	hangs  string            // this venue's list of employees does not come
 	at     map[string][]time.Duration
 	start  time.Time

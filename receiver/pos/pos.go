@@ -4,7 +4,7 @@
 // answers is hostile until it is parsed here. Accepting and printing orders never waits for it.
 //
 // [Client.Venue] gets a token and asks /me whose it is. Labor data is read only through the [Account] that it returns,
-// so nobody can read another restaurant's by mistake. [Names] keeps the names for tickets, in memory and stored.
+// so another restaurant's cannot be read by mistake. [Names] keeps the names for tickets, in memory and stored.
 //
 // Answers are limited in size, records and pages, and redirects are refused. No message repeats a text that the service
 // has sent, except for a value that is wrong in a payroll period and for the names of keys: an answer may contain the

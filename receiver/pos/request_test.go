@@ -260,7 +260,7 @@ func TestAnAnswerThatIsTooLargeOrBreaksOffIsNotUsed(t *testing.T) {
 	}
 }
 
-// packed answers with so many bytes of JSON, compressed: the limit is on what comes out.
+// packed answers with so many bytes of JSON, compressed: the limit is on the decompressed size.
 func packed(w http.ResponseWriter, size int) {
 	w.Header().Set("Content-Encoding", "gzip")
 	z := gzip.NewWriter(w)

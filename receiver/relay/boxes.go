@@ -108,7 +108,7 @@ func (s *Stream) Boxes(ctx context.Context) (all map[string]BoxState, relays int
 
 		var one map[string]BoxState
 		if json.Unmarshal(msg.Data, &one) != nil {
-			continue // nobody listens
+			continue // no relay listens
 		}
 
 		relays++

@@ -72,7 +72,7 @@ func HashToken(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// NewDoor makes a [Door], which is told of new requests and of boxes from then on. It lets nobody in before SetVenues.
+// NewDoor makes a [Door], which is told of new requests and of boxes from then on. It lets no box in before SetVenues.
 func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
 	key, err := hkdf.Key(sha256.New, o.Secret, nil, "ticketrail handle", 32)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
 }
 
 // Run wakes all boxes whenever the connection to the servers was made again, because nothing was heard without it. It
-// returns nil when ctx ends, and then nobody waits any more.
+// returns nil when ctx ends, and then no box waits any more.
 func (d *Door) Run(ctx context.Context) error {
 	connected := d.stream.nc.StatusChanged(nats.CONNECTED)
 	defer d.stream.nc.RemoveStatusListener(connected)
@@ -123,7 +123,7 @@ func (d *Door) Run(ctx context.Context) error {
 	}
 }
 
-// SetVenues lets in the boxes of these venues, and nobody else from then on: who waits with another token is told.
+// SetVenues lets in the boxes of these venues, and no others from then on: a box that waits with another token is told.
 func (d *Door) SetVenues(all []VenueEntry) {
 	tokens := map[string]string{}
 	for _, v := range all {
@@ -228,7 +228,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
 
 	// The limits of the server are for requests that are answered at once.
 	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(source.PollTime + answerTime)) // of a body that nobody needs
+	_ = conn.SetReadDeadline(time.Now().Add(source.PollTime + answerTime)) // of a body that is not needed
 	_ = conn.SetWriteDeadline(time.Now().Add(source.PollTime + answerTime))
 
 	ctx, cancel := context.WithTimeout(ctx, source.PollTime)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestARequestThatDiedWithItsLeaderIsNoDuplicate: a leader that has lost the others refuses the second publish of an
-// id because of the first, which nobody has stored. If that counted as a duplicate, the order would be lost.
+// id because of the first, which was not stored. If that counted as a duplicate, the order would be lost.
 func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, "")
@@ -106,7 +106,7 @@ func TestAnIDThatManyPublishAtOnceIsOneMessage(t *testing.T) {
 		}
 	}
 	restart(t, c)
-	for round := range rounds { // of which perhaps nobody was answered 200 while there was no leader
+	for round := range rounds { // of which perhaps none was answered 200 while there was no leader
 		accept(t, streams[0], request(venue, fmt.Sprint(round), "soup"))
 		answered[fmt.Sprint(round)]++
 	}

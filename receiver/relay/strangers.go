@@ -10,8 +10,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// strangers show wrong tokens. Nobody can guess one; the limits are for the work and the log that they cause. A venue
-// whose token is right is never among them, also at the same address.
+// strangers show wrong tokens. A token cannot be guessed; the limits are for the work and the log that they cause. A
+// venue whose token is right is never among them, also at the same address.
 type strangers struct {
 	count prometheus.Counter
 	log   *rate.Limiter

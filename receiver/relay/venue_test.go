@@ -87,7 +87,7 @@ func TestEveryRelaySeesAVenueThatIsAddedOrRemoved(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsAwayLeavesTheVenuesAsTheyAre: nobody is turned away because the relay lost its connection.
+// TestAServerThatIsAwayLeavesTheVenuesAsTheyAre: no venue is turned away because the relay lost its connection.
 func TestAServerThatIsAwayLeavesTheVenuesAsTheyAre(t *testing.T) {
 	e, s := oneNode(t)
 	first := addVenue(t, s)

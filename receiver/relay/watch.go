@@ -22,7 +22,7 @@ import (
 const (
 	// rewatch is how often all is read again, in case a change was missed while the connection was lost.
 	rewatch = 5 * time.Minute
-	// settleTime after a change, the relays are told of it once, with all that came meanwhile.
+	// settleTime after a change, the relays are told of it once, with all that came in that time.
 	settleTime = 100 * time.Millisecond
 	// readTime is for reading the bucket once.
 	readTime = 10 * time.Second

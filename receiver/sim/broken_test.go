@@ -20,10 +20,10 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		return func(p contract.PrintRequest) bool { return bytes.Contains(p.Raw, []byte(text)) }
 	}
 	for name, c := range map[string]struct {
-		says   string // a part of a result that failed: name, what was wanted and what was got
+		says   string // a part of a result that failed: name, want and got
 		change func(*kitchen)
 	}{
-		// What it answers.
+		// Its answers.
 		"a missing venue is 400": {"no x-svc-venueid: want 401 or 403, got 400", func(k *kitchen) { k.noVenue = 400 }},
 		"a missing venue is fine": {"no x-svc-venueid: want 401 or 403, got 200",
 			func(k *kitchen) { k.noVenue, k.unknown = 200, 200 }},
@@ -75,7 +75,7 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 			k.before = func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
 		}},
 
-		// What it takes for a duplicate. Its answers do not show it.
+		// Its wrong duplicates. Its answers do not show them.
 		"no dedup": {"does not come out twice",
 			quietly(func(k *kitchen) { k.key = func(contract.PrintRequest) string { return "" } })},
 		"it prints retries": {
@@ -115,7 +115,7 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 			}
 		}},
 
-		// What it loses.
+		// Its losses.
 		"it waits for the printer": {"5 late, first at: 50 orders while the printer is off",
 			func(k *kitchen) { k.waits = true }},
 		"it drops when the printer fails": {"; 50 of \"50 orders while the printer is off for 10s\": #",
@@ -138,7 +138,7 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		"it prints under the wrong number": {"the order's number: want on each of its slips, got",
 			func(k *kitchen) { k.slip.wrongNumber = true }},
 
-		// What it writes wrongly.
+		// Its wrong writing.
 		"it cuts over 100 items": {"200 of \"a large party: 200 items\": #",
 			func(k *kitchen) { k.slip.items = 100 }},
 		"over 100 items are too big": {`the paper says "KITCHEN / `, func(k *kitchen) { k.slip.tooBig = 100 }},
@@ -218,7 +218,7 @@ func twoCopies(k *kitchen) {
 	k.store = func(p contract.PrintRequest) { k.queue = append(k.queue, p, p) }
 }
 
-// keeps drops what does not fit into its queue.
+// keeps drops orders that do not fit into its queue.
 func keeps(most int) func(*kitchen) {
 	return func(k *kitchen) {
 		k.store = func(p contract.PrintRequest) {

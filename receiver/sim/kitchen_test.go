@@ -15,7 +15,7 @@ import (
 	"ticketrail/receiver/contract"
 )
 
-// A kitchen is an integration in memory, an endpoint and its printer, that does what the contract requires. Its fields
+// A kitchen is an integration in memory, an endpoint and its printer, as the contract requires. Its fields
 // make it wrong, one at a time. The functions return true if they have answered.
 type kitchen struct {
 	silent         bool // its answers have no field "duplicate"
@@ -23,7 +23,7 @@ type kitchen struct {
 	storesFirst    bool // it stores the id before it checks the request
 	mode           contract.Mode
 
-	// The statuses it answers with; 200 for what is wrong: it takes it for right.
+	// The statuses it answers with; 200 for a mistake: it does not see it.
 	noVenue, unknown, noDevice, notJSON, mismatch, done, duplicate int
 
 	before func(http.ResponseWriter, *http.Request) bool                        // called before it checks the headers
@@ -37,14 +37,14 @@ type kitchen struct {
 	// The printer.
 	store     func(p contract.PrintRequest) // puts it into the queue
 	stores    time.Duration                 // after the answer
-	unreached func()                        // what it does when the printer is off
+	unreached func()                        // called when the printer is off
 	waits     bool                          // it answers when it has printed
 	slip      layout
 	split     bool // each record on a slip of its own; else one slip
 
 	life atomic.Int64 // how often it was started
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	seen  map[string]bool
 	queue []contract.PrintRequest
 	slips []Slip
@@ -161,7 +161,7 @@ func (k *kitchen) isOff() bool {
 	return k.off
 }
 
-// print stores a request and prints what waits, unless the printer is off.
+// print stores a request and prints the waiting ones, unless the printer is off.
 func (k *kitchen) print(p contract.PrintRequest) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -217,7 +217,7 @@ func (k *kitchen) output() *Output {
 	}}
 }
 
-// restart kills it; what it has stored remains.
+// restart kills it; its stored requests remain.
 func (k *kitchen) restart(context.Context) error { k.life.Add(1); return nil }
 
 // A layout writes tickets. Each field is a way to write a wrong one, if it is not as in newKitchen.
@@ -319,7 +319,7 @@ func (l layout) item(it map[string]any, depth int) (own, children []string) {
 	return own, children
 }
 
-// ascii7 replaces what is not ASCII.
+// ascii7 replaces other characters than ASCII.
 func ascii7(s, by string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -139,7 +139,7 @@ func TestALoadIsSentWithItsRateAndConcurrency(t *testing.T) {
 type integrator struct {
 	script []any // a status, or the way in which the attempt fails
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	came  []time.Duration
 	began time.Time
 	got   []contract.PrintRequest

@@ -108,7 +108,7 @@ func Transport() *http.Transport {
 	return transport
 }
 
-// Run fetches until ctx ends, whatever fails meanwhile. It returns nil.
+// Run fetches until ctx ends, whatever fails. It returns nil.
 func (s *Source) Run(ctx context.Context) error {
 	wait := firstWait
 

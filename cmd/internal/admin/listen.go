@@ -39,7 +39,8 @@ func Listen(path string) (net.Listener, error) {
 		_ = os.Remove(path) // an error comes from binding
 	}
 
-	// The file is made with this mode, whatever the umask adds to it, so nobody can connect before the mode is right.
+	// The file is made with this mode, whatever the umask adds to it, so no other user can connect before the mode is
+	// right.
 	bindWithMode := net.ListenConfig{Control: func(_, _ string, socket syscall.RawConn) (err error) {
 		controlErr := socket.Control(func(fd uintptr) { err = syscall.Fchmod(int(fd), mode) })
 		return errors.Join(controlErr, err)

@@ -290,7 +290,7 @@ func (d *testDaemon) onPage(method, path, body string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// page is what the page shows.
+// page is the text of the page.
 func (d *testDaemon) page(t *testing.T) (p PageState) {
 	t.Helper()
 	if code, body := d.onPage("GET", "/state", ""); code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {

@@ -135,7 +135,7 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 	}
 }
 
-// alertCauses are two hours of what makes each alert fire, then two hours of what ends it; the unit is a minute. A
+// alertCauses are two hours of the cause of each alert, then two hours without it; the unit is a minute. A
 // series begins with its name and labels. Rules about findings are not here: see findingOf.
 var alertCauses = map[string][]string{
 	"TicketrailDown":            {`up{job="ticketrail"} 0x120 1x120`},

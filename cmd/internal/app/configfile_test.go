@@ -9,7 +9,7 @@ import (
 	"ticketrail/cmd/internal/finding"
 )
 
-// TestWhatTheNextStartWouldRefuseIsFound changes what the next start would read, and nothing of some changes is in the
+// TestWhatTheNextStartWouldRefuseIsFound changes the files of the next start, and nothing of some changes is in the
 // time or size of the file.
 func TestWhatTheNextStartWouldRefuseIsFound(t *testing.T) {
 	dir := t.TempDir()

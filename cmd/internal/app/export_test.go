@@ -15,7 +15,7 @@ import (
 	"ticketrail/receiver/source"
 )
 
-// What follows lets the tests of the whole daemon, which are another package, look at its parts.
+// The methods below let the tests of the whole daemon, which are another package, look at its parts.
 
 // Stations are the active stations.
 func (a *App) Stations() *station.Set { return a.stations }
@@ -29,7 +29,7 @@ func (a *App) Registry() *prometheus.Registry { return a.registry }
 // Control is the control API.
 func (a *App) Control() http.Handler { return a.control }
 
-// StatusLine is what systemctl status shows.
+// StatusLine is the line of systemctl status.
 func (a *App) StatusLine() string { return a.statusLine() }
 
 // Findings are everything that was found.
@@ -50,7 +50,7 @@ func (a *App) Apply(conf *config.Config) error {
 	return err
 }
 
-// TakeFromRelay stores what was fetched from a relay.
+// TakeFromRelay stores a request that was fetched from a relay.
 func (a *App) TakeFromRelay(ctx context.Context, venue string, one source.Arrival) error {
 	return a.source.take(ctx, venue, one)
 }
@@ -58,10 +58,10 @@ func (a *App) TakeFromRelay(ctx context.Context, venue string, one source.Arriva
 // UseSource connects to another relay.
 func (a *App) UseSource(c config.Source) { a.source.use(c) }
 
-// Report is what the relay is told of this box.
+// Report is the box's report to the relay.
 func (a *App) Report() source.Report { return a.source.report() }
 
-// RelaySource is what fetches from the relay now; nil without a connection.
+// RelaySource fetches from the relay; nil without a connection.
 func (a *App) RelaySource() *source.Source {
 	a.source.mu.Lock()
 	defer a.source.mu.Unlock()
@@ -71,5 +71,5 @@ func (a *App) RelaySource() *source.Source {
 // RelayFindings say how the connection to the relay is.
 func (a *App) RelayFindings() []finding.Finding { return a.source.findings(time.Now()) }
 
-// Fields is what becomes of the fields of orders, as ticketrail fields has it.
+// Fields are the uses of the fields of orders, as ticketrail fields has them.
 func (a *App) Fields() admin.Fields { return a.fields() }

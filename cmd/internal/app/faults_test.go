@@ -26,8 +26,8 @@ import (
 	"ticketrail/receiver"
 )
 
-// TestEachFaultIsSaidInTheSameWordsEverywhere makes faults and compares what the status, the page for managers, a
-// message, the journal and the metric say.
+// TestEachFaultIsSaidInTheSameWordsEverywhere makes faults and compares the words of the status, the page for managers,
+// a message, the journal and the metric say.
 func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 	cert, key := keyPair(t, time.Now().AddDate(1, 0, 0))
 	oldCert, oldKey := keyPair(t, time.Date(1999, 12, 1, 0, 0, 0, 0, time.UTC)) // the simulated year is 2000
@@ -203,7 +203,7 @@ type unsynced struct{}
 func (unsynced) Now() time.Time     { return time.Now() }
 func (unsynced) Synchronized() bool { return false }
 
-// A mailbox takes what is posted.
+// A mailbox takes the posted messages.
 type mailbox struct {
 	mu  sync.Mutex
 	got bytes.Buffer

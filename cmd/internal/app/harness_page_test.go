@@ -56,7 +56,7 @@ func testPass(name string, of ...string) config.Screen {
 	return s
 }
 
-// A page does what the page of a screen does in a browser: it keeps the board that it receives,
+// A page works as the page of a screen in a browser does: it keeps the board that it receives,
 // reports which tickets it shows, and answers heartbeats.
 type page struct {
 	k      *testDaemon
@@ -66,7 +66,7 @@ type page struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	orders map[string]*board.Order
 }
 
@@ -263,7 +263,7 @@ func (p *page) order(number string) board.Order {
 	return board.Order{}
 }
 
-// wantParts compares what the pass tells of an order, one line for each part. The last line says whether the order is
+// wantParts compares the pass's list of an order, one line for each part. The last line says whether the order is
 // ready.
 func (p *page) wantParts(number string, want ...string) {
 	p.k.T.Helper()

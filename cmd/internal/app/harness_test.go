@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 // at is an item for a station.
 var at = daemontest.Item
 
-// A testDaemon is the whole daemon in a bubble, with what these tests change and look at besides.
+// A testDaemon is the whole daemon in a bubble, with the parts that these tests change and look at besides.
 type testDaemon struct {
 	*daemontest.Daemon
 	service http.RoundTripper // carries requests to the point-of-sale API; nil is the network
@@ -141,7 +141,7 @@ func (k *testDaemon) finding(level finding.Level, subject string) string {
 	return ""
 }
 
-// findings are what the daemon says of itself now.
+// findings are the daemon's present findings.
 func (k *testDaemon) findings() []finding.Finding {
 	k.T.Helper()
 	all, err := k.App.Findings(k.T.Context())
@@ -149,7 +149,7 @@ func (k *testDaemon) findings() []finding.Finding {
 	return all
 }
 
-// wrongOf is what a daemon says that is not fine, as sentences.
+// wrongOf are a daemon's findings that are not fine, as sentences.
 func wrongOf(a *app.App) (out []string) {
 	all, err := a.Findings(context.Background())
 	if err != nil {
@@ -237,7 +237,7 @@ type thirdParty struct {
 	status atomic.Int32 // of its answers
 
 	mu  sync.Mutex
-	got []map[string]any // what was posted, whatever the answer
+	got []map[string]any // the posted messages, whatever the answer
 }
 
 // withThirdParty adds such a display, fresh, with a route to it.
@@ -296,7 +296,7 @@ const (
 	grillAndBar = "printers: [ " + grillYAML + ", " + barYAML + " ]\nroutes: [ { to: [grill] } ]\nfallback: grill\n"
 )
 
-// startOnFile starts a daemon with that text in its file, after what every file needs.
+// startOnFile starts a daemon with that text in its file, after the lines that every file needs.
 func startOnFile(t *testing.T, text string) *fileDaemon {
 	t.Helper()
 	if !strings.Contains(text, "display:") {
@@ -399,7 +399,7 @@ func (d *fileDaemon) get(url string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// metrics is what Prometheus gets.
+// metrics is the text for Prometheus.
 func (d *fileDaemon) metrics() string {
 	d.t.Helper()
 	_, text := d.get("http://" + d.MetricsAddr().String() + "/metrics")

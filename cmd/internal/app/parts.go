@@ -82,7 +82,7 @@ func (a *App) openReceiver(ctx context.Context, policy *receiver.Policy) (err er
 	return err
 }
 
-// openNotices makes the parts that nobody asks: they fetch from a relay, and tell others of this daemon.
+// openNotices makes the parts that work by themselves: they fetch from a relay, and tell others of this daemon.
 func (a *App) openNotices() {
 	a.source = &relaySource{queue: a.queue, receiver: a.receiver, rejects: a.rejects, all: a.findings,
 		log: a.log, end: func() {}}

@@ -74,7 +74,7 @@ func TestATokenThatIsRotatedInTheEveningCostsNoOrder(t *testing.T) {
 		k.Advance(time.Minute)
 		if l := k.status("fresh"); l.Up || !strings.Contains(l.Waiting, "takes no tickets: 401 Unauthorized") ||
 			l.Device == nil || l.Device.State != "refusing" || l.Device.Fine ||
-			time.Until(l.NextTry) < 30*time.Second { // not the dispatcher's own next try, which asks nobody
+			time.Until(l.NextTry) < 30*time.Second { // not the dispatcher's own next try, which asks no display
 			t.Errorf("%+v, %+v", l, l.Device)
 		}
 		k.wantCondition(1, "refusing", "fresh")

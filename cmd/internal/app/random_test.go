@@ -57,14 +57,14 @@ func TestWhateverHappensNoTicketIsLostNorPrintedTwiceUnmarked(t *testing.T) {
 	})
 }
 
-// A mishap is a moment of an evening: an order, or what happens to a printer or to the daemon.
+// A mishap is a moment of an evening: an order, or a fault of a printer or of the daemon.
 type mishap struct {
 	after   time.Duration
 	station string
 	what    string
 }
 
-// mishaps are what happens, by name. The faults of a printer in every detail are those of package printer; here they
+// mishaps are the events, by name. The faults of a printer in every detail are those of package printer; here they
 // meet the queue, the backup and the restart.
 var mishaps = map[string]func(k *testDaemon, p *virtual.Printer){
 	"order":        nil, // see play
@@ -80,14 +80,14 @@ var mishaps = map[string]func(k *testDaemon, p *virtual.Printer){
 	"off and on":   func(_ *testDaemon, p *virtual.Printer) { p.PowerCycle() },
 }
 
-// repair ends what is wrong with a printer.
+// repair ends the faults of a printer.
 func repair(p *virtual.Printer) {
 	p.Repair()
 	_ = p.Refuse(false)
 	p.Set(virtual.PaperOut|virtual.CoverOpen, false)
 }
 
-// play lets an evening pass and everything be repaired, and returns what was promised and not kept.
+// play lets an evening pass and everything be repaired, and returns the broken promises.
 func (k *testDaemon) play(evening []mishap) (broken []string) {
 	k.T.Helper()
 	var orders []string

@@ -78,7 +78,7 @@ func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T
 	}
 }
 
-// settings are what the page for managers shows.
+// settings are the settings on the page for managers.
 func (d *fileDaemon) settings() (s setup.Settings) {
 	d.t.Helper()
 	_, body := d.get("http://" + d.DisplayAddr().String() + "/manage/api/settings")

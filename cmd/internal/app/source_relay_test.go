@@ -27,7 +27,7 @@ import (
 	"ticketrail/receiver/relay/natstest"
 )
 
-// TestTheConnectionToTheRelayComesAndGoes has what the tests in a bubble cannot have: the connection itself.
+// TestTheConnectionToTheRelayComesAndGoes has the connection itself, which the tests in a bubble cannot have.
 func TestTheConnectionToTheRelayComesAndGoes(t *testing.T) {
 	k := newFetchingBox(t)
 	k.accept() // the box is off

@@ -120,7 +120,7 @@ func TestABoxWithoutAWebhookOpensNoPort(t *testing.T) {
 	}, "grill")
 }
 
-// withRelay gives the daemon a relay that cannot be reached: the tests in a bubble pass on themselves what it has.
+// withRelay gives the daemon a relay that cannot be reached: the tests in a bubble pass its requests on themselves.
 func withRelay(k *testDaemon) {
 	k.Conf.Source = config.Source{URL: "https://relay", TokenFile: "/relay.token", Venue: daemontest.VenueID}
 }
@@ -131,7 +131,7 @@ func bodyOf(id, number string, items ...string) string {
 		strings.Join(items, ","))
 }
 
-// fetched passes on what the relay took some time ago.
+// fetched passes on a request that the relay took some time ago.
 func (k *testDaemon) fetched(age time.Duration, body string) error {
 	return k.App.TakeFromRelay(k.T.Context(), daemontest.VenueID, source.Arrival{Device: daemontest.Device,
 		Received: time.Now().Add(-age).UTC(), Age: age, Body: []byte(body)})

@@ -63,7 +63,7 @@ func TestLinesInTheJournalHaveTheirPriorityAndNoTimeOfTheirOwn(t *testing.T) {
 
 const logAsDaemonIn = "TICKETRAIL_TEST_LOG_AS_DAEMON" // the format
 
-// logAsDaemon logs, if this process was started for that, so that its standard error is what systemd would make it.
+// logAsDaemon logs, if this process was started for that, so that its standard error is as systemd would make it.
 func logAsDaemon() bool {
 	format := os.Getenv(logAsDaemonIn)
 	if format == "" {

@@ -157,7 +157,7 @@ func ofSystemd(t *testing.T) string {
 type kitchen struct {
 	t       *testing.T
 	root    string // of the system's files
-	service string // what systemctl says of the service
+	service string // the answer of systemctl about the service
 	conf    string // the configuration, with %s for its folder
 	listen  string // of the webhook; "" for a port that is free
 	damaged bool

@@ -39,7 +39,7 @@ const (
 	childDoes     = "TICKETRAIL_TEST_CHILD" // a child as JSON
 )
 
-// A child is what a process that checks the database says, and how it ends.
+// A child is the output of a process that checks the database, and how it ends.
 type child struct {
 	Out, Err string
 	Exit     int

@@ -91,7 +91,7 @@ fallback: grill
 	}
 }
 
-// online is what is found, a line each.
+// online are the findings, a line each.
 func online(t *testing.T, conf string) string {
 	t.Helper()
 	found, err := CheckOnline(t.Context(), conf)

@@ -143,7 +143,7 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// checked is what is found of a venue at a service.
+// checked are the findings about a venue at a service.
 func checked(t *testing.T, h http.Handler, v config.Venue) []finding.Finding {
 	t.Helper()
 	return checkedWith(t, h, v, func(*config.Service) {})

@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "write the rules of these alerts into deploy/prometheus")
 
-// alerts are the rules that say what a finding says. The other rules of the file are about what no finding is.
+// alerts are the rules that repeat a finding. The other rules of the file have no finding.
 var alerts = []struct {
 	name, ids string // the finding's, a regular expression
 	lasts     string
@@ -42,7 +42,7 @@ var alerts = []struct {
 	{"ClockNotSynchronized", "clock/not_synchronized", "1h", "warning", false, "The clock may be wrong"},
 }
 
-// withoutAlert are identities that nobody is called for, or that another rule is about.
+// withoutAlert are identities without a call, or that another rule is about.
 var withoutAlert = regexp.MustCompile(
 	"^(config/needs_restart|disk/unknown|station/grill/(moved|shared)|certificate/none/webhook)$")
 

@@ -15,7 +15,7 @@ import (
 
 var now = time.Date(2026, 11, 20, 19, 30, 0, 0, time.FixedZone("AEDT", 11*3600))
 
-// A fault is what is wrong, and the finding that says it.
+// A fault is a set of facts, and the finding that they make.
 type fault struct {
 	facts            Facts
 	id, text, advice string

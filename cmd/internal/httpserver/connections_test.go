@@ -52,7 +52,7 @@ func TestAGroupHasNoMoreConnectionsThanItMay(t *testing.T) {
 		if !d.dial("192.0.2.1").closed() {
 			t.Error("the one that is left is not counted")
 		}
-		for range 3 { // what was closed is not counted
+		for range 3 { // closed ones are not counted
 			d.dial("192.0.2.2").Close()
 			synctest.Wait()
 		}

@@ -139,7 +139,7 @@ const serverName = "box.example.com"
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	ends time.Time // of what it signs, which begins now; zero: 1990 to 2090
+	ends time.Time // of its signatures, which begin now; zero: 1990 to 2090
 }
 
 func newAuthority(t *testing.T, name string) *authority {
@@ -189,7 +189,7 @@ func (a *authority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// client is the configuration of a client that trusts what a has signed.
+// client is the configuration of a client that trusts the signatures of a.
 func (a *authority) client(protos ...string) *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)

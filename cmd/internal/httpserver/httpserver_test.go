@@ -93,7 +93,7 @@ func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 
-		// net/http closes what carries nothing, also if the client is silent after its settings.
+		// net/http closes a connection that carries nothing, also if the client is silent after its settings.
 		c := d.dial("192.0.2.1")
 		silent := tls.Client(c, a.client("h2"))
 		began := time.Now()

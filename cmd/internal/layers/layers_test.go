@@ -180,7 +180,7 @@ func table(t *testing.T, file, second string, valid *regexp.Regexp) map[string]s
 	return cells
 }
 
-// imports maps each package that has Go files to what its non-test files and its test files import.
+// imports maps each package that has Go files to the imports of its non-test files and of its test files.
 func imports(t *testing.T) (code, tests map[string][]string) {
 	t.Helper()
 

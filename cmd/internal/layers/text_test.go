@@ -97,7 +97,7 @@ func undocumented() {}
 }
 
 // TestOneSwitchSkipsTests holds the promise of deploy/slow: which tests run depends on TICKETRAIL_TEST_ALL alone, never
-// on what a machine happens to have.
+// on the programs that a machine happens to have.
 func TestOneSwitchSkipsTests(t *testing.T) {
 	for _, f := range goFiles(t) {
 		if !f.isTest() || strings.HasPrefix(f.name, "deploy/slow/") {

@@ -25,7 +25,7 @@ func TestATroubleIsToldOnceWhenItBeginsAndOnceWhenItIsOver(t *testing.T) {
 		k.start(to())
 		k.findings = []finding.Finding{topic(finding.OK, "disk"), down("grill")}
 		k.wait(2*time.Minute + 55*time.Second)
-		k.expect() // a cover that is closed again within notify.after calls nobody
+		k.expect() // a cover that is closed again within notify.after is not told
 		k.wait(time.Hour)
 		k.expect("+grill")
 		k.findings = []finding.Finding{topic(finding.OK, "disk")}
@@ -483,7 +483,7 @@ func (k *kitchen) send(ctx context.Context, m *Message) error {
 	return nil
 }
 
-// wait lets time pass, until everything is done that was to happen meanwhile.
+// wait lets time pass, until everything is done that was to happen in that time.
 func (k *kitchen) wait(d time.Duration) {
 	k.mu.Unlock()
 	defer k.mu.Lock()

@@ -124,7 +124,7 @@ func newSecret() string {
 
 // AddAll adds venues and writes the tokens of their boxes into folder, ID.token each. done is told of each venue:
 // whether it was added, or was there already. After an error or a crash it is run again and goes on: a token in the
-// folder of a venue that is not there yet is replaced, because nobody accepts it.
+// folder of a venue that is not there yet is replaced, because no relay accepts it.
 func (a *Admin) AddAll(ctx context.Context, venues []store.VenueEntry, folder string,
 	done func(v store.VenueEntry, added bool) error,
 ) error {

@@ -32,7 +32,7 @@ func connectOptions(c config.NATS, name string) []nats.Option {
 	options := []nats.Option{
 		nats.Name(name), nats.UserInfo(user, c.Password.Reveal()),
 		// A publish while the servers are away fails at once: an order that waited in memory could be lost
-		// with it, and its sender has been answered by then.
+		// with it, and its sender has been answered already.
 		nats.ReconnectBufSize(-1),
 		// A server that hangs is noticed within some seconds, and another one is used.
 		nats.Timeout(2 * time.Second), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),

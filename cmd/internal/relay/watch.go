@@ -22,7 +22,7 @@ const lookEvery = 20 * time.Second
 const knownFor = 3 * lookEvery
 
 // A watch knows how all venues are, for the metrics. It asks by itself and not at each scrape, so that
-// nobody can make the servers work by asking.
+// strangers cannot make the servers work by asking.
 type watch struct {
 	venues  func() []config.Venue
 	ready   func() string

@@ -258,7 +258,7 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 	return out
 }
 
-// List is the state of each active station: the results of its attempts, and what
+// List is the state of each active station: the results of its attempts, and the knowledge that
 // the station knows of itself, without its queue. It is in the order of the dispatcher, by name. It asks no station,
 // so a dead printer does not delay it.
 func (s *Set) List() (out []finding.Station) {

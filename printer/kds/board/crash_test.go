@@ -93,7 +93,7 @@ func TestACardThatCannotBeReadHidesNoOther(t *testing.T) {
 	}
 }
 
-// cardContent is what must be equal at the end, whichever step failed.
+// cardContent must be equal at the end, whichever step failed.
 type cardContent struct {
 	Job          uint64
 	State        State

@@ -120,7 +120,7 @@ func paperOf(cards []*entry) ticket.Ticket {
 	return t
 }
 
-// paperLines are the lines of a card under the name of its order, with what was known of it on the screen and what the
+// paperLines are the lines of a card under the name of its order, with its state on the screen and the
 // cook has marked as done.
 func (e *entry) paperLines() []ticket.Line {
 	t := e.t

@@ -29,7 +29,7 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 	first.Doubt, first.Reprint, raw.Ticket.Raw = true, true, `{"a":1}`
 	first.Ticket.Rush, first.Ticket.Promised = true, "2026-02-06T22:15:00+11:00"
 	first.Ticket.Course, first.Ticket.Lines[1].Course = "Mains", "Sides"
-	rawVoid := order(8) // nobody could read it
+	rawVoid := order(8) // its ticket could not be read
 	rawVoid.Ticket.Raw, rawVoid.Ticket.Void = `{"voided":true}`, true
 	put(t, b, first, order(2, "Soup"), order(3, "Tea"), replaced, raw, voidOrder(7, "Cake"), rawVoid)
 	for _, job := range []uint64{1, 3, 5, 6, 7, 8} { // no page ever said that it has 2
@@ -103,7 +103,7 @@ func show(t testingT, b *Board, job uint64) {
 	must(t, b.MarkShown(context.Background(), job))
 }
 
-// toPaper sends what the board of s showed to the grill.
+// toPaper sends the orders on the board of s to the grill.
 func toPaper(t testingT, b *Board, s *queuetest.Store) (sent ticket.Ticket, n int) {
 	t.Helper()
 	ctx := context.Background()

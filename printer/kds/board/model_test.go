@@ -17,7 +17,7 @@ import (
 )
 
 // A boardModel is the specification of a board in its simplest form: orders with their tickets, in the order
-// in which they came, and what was done to each. All tickets have a Burger and Chips; a void cancels Chips. Tickets of
+// in which they came, and the presses on each. All tickets have a Burger and Chips; a void cancels Chips. Tickets of
 // one check are one order at whichever table; those without a check join the order of their number and table.
 type boardModel struct {
 	all    []*modelTicket // in the order in which they came, also forgotten ones
@@ -67,7 +67,7 @@ func (k *boardModel) orders() (out []modelOrder) {
 	return out
 }
 
-// recall is what can be recalled, the latest first.
+// recall are the orders that can be recalled, the latest first.
 func (k *boardModel) recall() []modelOrder {
 	list := slices.DeleteFunc(k.orders(), func(o modelOrder) bool {
 		return o[0].off == 0 || time.Since(o[0].offAt) >= modelFor
@@ -86,7 +86,7 @@ func (k *boardModel) put(t *modelTicket) {
 	k.forget()
 }
 
-// restart reads also what was forgotten: a check may go on that had left.
+// restart reads also orders that were forgotten: a check may go on that had left.
 func (k *boardModel) restart() {
 	k.groups = nil
 	for _, t := range k.all {
@@ -229,7 +229,7 @@ func (k *boardModel) press(c Command, n int, job uint64) Outcome {
 	return Done
 }
 
-// lines describes the model the way [pageLines] describes what a page shows.
+// lines describes the model the way [pageLines] describes a page.
 func (k *boardModel) lines() []string {
 	var here, off []string
 	line := func(o modelOrder) string {
@@ -256,7 +256,7 @@ func (k *boardModel) lines() []string {
 	return append(append(here, "|"), off...)
 }
 
-// pageLines describes orders by what is in their JSON.
+// pageLines describes orders by their JSON.
 func pageLines(orders, recall []*Order) (out []string) {
 	line := func(o *Order) string {
 		var out []string
@@ -353,7 +353,7 @@ func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 				},
 				"restart": func(*rapid.T) {
 					b = small()
-					b.sweep(context.Background()) // a pass may want what is old; here is none
+					b.sweep(context.Background()) // a pass may want old orders; here is none
 					k.restart()
 				},
 				"wait": func(t *rapid.T) {

@@ -193,7 +193,7 @@ type Progress struct {
 	Void  bool   `json:"void,omitempty"` // it only cancels
 }
 
-// What a page tells of tickets that have no job of their own, or whose job does not matter.
+// A page's reports of tickets that have no job of their own, or whose job does not matter.
 const (
 	toldVoided = "voided" // nothing is left of it
 	toldBumped = "bumped"

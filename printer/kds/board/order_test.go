@@ -34,7 +34,7 @@ func void18(job uint64, lines ...string) ticket.Delivery {
 	return d
 }
 
-// ordersText is what a cook sees: each order with its tickets, - for struck and + for done lines, and bands.
+// ordersText is the board as a cook sees it: each order with its tickets, - for struck and + for done lines, and bands.
 func ordersText(orders []*Order) (out []string) {
 	for _, o := range orders {
 		words := []string{o.Number}

@@ -19,7 +19,7 @@ type passHarness struct {
 	x         *Pass
 
 	mu       sync.Mutex
-	siblings []Sibling // what the queue knows beside the boards; nil: it is not asked
+	siblings []Sibling // the queue's knowledge beside the boards; nil: it is not asked
 	asked    int
 	askError error
 }
@@ -60,7 +60,7 @@ func (p *passHarness) start(t testingT) {
 	limit(x.Orders, 3, time.Hour, 5)
 }
 
-// ask returns what the queue knows.
+// ask returns the queue's knowledge.
 func (p *passHarness) ask([]uint64) ([]Sibling, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,7 @@ func (p *passHarness) askedIn(d time.Duration) int {
 	return asked() - before
 }
 
-// set changes what the queue knows, and waits until the pass has noticed.
+// set changes the queue's knowledge, and waits until the pass has noticed.
 func (p *passHarness) set(list ...Sibling) {
 	p.mu.Lock()
 	p.siblings = list

@@ -93,7 +93,8 @@ func TestAPageOfThePassIsToldEveryChange(t *testing.T) {
 						}
 					}
 				}
-				// The recall list is bounded: what enters it again because a later order was recalled is not told.
+				// The recall list is bounded: an order that enters it again because a later one was recalled is not
+				// told.
 				for _, o := range s.Orders {
 					if seen[o.Key] == nil {
 						t.Fatalf("the page was not told of %s", want[o.Key])
@@ -109,7 +110,7 @@ func asJSON(o *Order) string {
 	return string(b)
 }
 
-// follow brings what a page has seen up to date, by events where that is possible, and returns the new state.
+// follow brings the state of a page up to date, by events where that is possible, and returns the new state.
 func follow(t testingT, v *Orders, id string, seen map[string]*Order) string {
 	t.Helper()
 	events, ok := v.Since(id)

@@ -48,7 +48,7 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 		p.wantParts(t, "#18 hot=done bar=out")
 		p.tick(t, Untick, "cellar", Gone)
 
-		// What comes later to the same station must be ticked, too.
+		// A later part at the same station must be ticked, too.
 		p.tick(t, Tick, "bar", Done)
 		put(t, p.cold, numbered(18, 3)) // asks the queue again
 		p.set(barJob(50, ticket.Confirmed), barJob(51, ticket.Sent))

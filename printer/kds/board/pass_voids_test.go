@@ -131,7 +131,7 @@ func TestAPartOnAScreenIsWhatItsVoidsLeave(t *testing.T) {
 	p := newPassHarness(t)
 	put(t, p.hot, of18(1, "2 Fish", "1 Pie"))
 	put(t, p.cold, of18(2, "1 Fish"), void18(3, "2 Fish"))
-	p.wantParts(t, "#18 hot=open/2 cold=gone") // a void names what its own station has
+	p.wantParts(t, "#18 hot=open/2 cold=gone") // a void names a dish of its own station
 	if got := strings.Join(p.find(18, Open).Parts[1].Lines, ", "); got != "VOID 1 Fish" {
 		t.Error(got)
 	}
@@ -139,7 +139,7 @@ func TestAPartOnAScreenIsWhatItsVoidsLeave(t *testing.T) {
 	p.wantParts(t, "#18 hot=open/1 cold=gone")
 	do(t, p.hot, press(p.hot, ItemDone, 1, 1))
 	p.wantParts(t, "#18 hot=open cold=gone")
-	put(t, p.hot, of18(5, "1 Pie"), void18(6, "1 Pie")) // of two, it takes what is made
+	put(t, p.hot, of18(5, "1 Pie"), void18(6, "1 Pie")) // of two, it takes the one that is made
 	p.wantParts(t, "#18 hot=open/1 cold=gone")
 	put(t, p.hot, void18(7, "1 Pie"))
 	p.wantParts(t, "#18 cancelled hot=gone cold=gone")

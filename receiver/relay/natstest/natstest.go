@@ -111,7 +111,7 @@ func FreePort(t testing.TB, above ...int) (port int) {
 	return 0
 }
 
-// reserve takes a TCP port if nobody listens there. The system knows of no TCP port that is kept without listening,
+// reserve takes a TCP port if no program listens there. The system knows of no TCP port that is kept without listening,
 // so a UDP port that belongs to it is kept.
 func reserve(port int) error {
 	socket, err := net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port+32_000))
