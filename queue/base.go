@@ -147,7 +147,7 @@ func (c *copier) snapshot(ctx context.Context) (path string, err error) {
 	return file.Name(), nil
 }
 
-// Backup writes the file as of the last commit to w. Commits go on meanwhile, but freed pages cannot be
+// Backup writes the file as of the last commit to w. Commits go on during that, but freed pages cannot be
 // reused, and the file cannot be reopened after a failure: w must not block for longer than a minute.
 func (q *Queue) Backup(w io.Writer) (n int64, err error) {
 	err = q.view(func(tx *bolt.Tx) (err error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMemoryMatchesTheFileAfterEveryPairOfOperations: every pair of operations in one transaction, and every result
-// of its commit: the books balance, and what is in memory is what a restart would read.
+// of its commit: the books balance, and the memory is as a restart would read it.
 func TestMemoryMatchesTheFileAfterEveryPairOfOperations(t *testing.T) {
 	for _, end := range []commitResult{works, fails, failsButPersist, noSpace} {
 		t.Run(end.String(), func(t *testing.T) {

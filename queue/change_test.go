@@ -182,7 +182,7 @@ func TestWhatIsNotListedAnyMoreIsForgottenAtSomeTime(t *testing.T) {
 	}
 }
 
-// wanted is a content: what each station should have of each order.
+// wanted is a content: each station's share of each order.
 type wanted map[string]map[string]string // station → order → lines
 
 func randomContent(r *rand.Rand) wanted {
@@ -206,7 +206,7 @@ func randomContent(r *rand.Rand) wanted {
 	return w
 }
 
-// texts are what the papers of the content say, sorted.
+// texts are the words on the papers of the content, sorted.
 func (w wanted) texts() (out []string) {
 	for s, orders := range w {
 		for number, lines := range orders {
@@ -247,12 +247,12 @@ func at(minutes int, r ticket.Request) ticket.Request {
 	return r
 }
 
-// papers are what hangs at the stations: by station and the name and time of the order.
+// papers hang at the stations: by station and the name and time of the order.
 type papers map[string]string
 
 var replacesText = regexp.MustCompile(`^CHANGED – replaces (#.*) of (\d\d:\d\d UTC)$`)
 
-// take hangs up a paper, and throws away what it replaces.
+// take hangs up a paper, and throws away those that it replaces.
 func (p papers) take(t *testing.T, station string, d ticket.Delivery) {
 	for _, head := range d.Ticket.Heads() {
 		m := replacesText.FindStringSubmatch(head)
@@ -268,7 +268,7 @@ func (p papers) take(t *testing.T, station string, d ticket.Delivery) {
 	p[name] = fmt.Sprint(station, " #", d.Ticket.Number, ": ", strings.Join(words, " "))
 }
 
-// texts are what the papers say to cook, sorted.
+// texts are the dishes on the papers, sorted.
 func (p papers) texts() (out []string) {
 	for _, text := range p {
 		if !strings.HasSuffix(text, ": ") { // nothing is listed

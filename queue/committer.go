@@ -25,7 +25,7 @@ import (
 //     file is first made durable (see rewriteMeta), because the probe commit reuses pages that
 //     only the not yet durable transaction has freed. A start does the same: the process before
 //     may have ended in the middle of this.
-//  3. The outcome of a ticket that came out meanwhile is kept in memory and stored as soon as that
+//  3. The outcome of a ticket that came out during that time is kept in memory and stored as soon as that
 //     is possible. It is written so that storing it twice is the same as storing it once.
 
 const maintenanceEvery = time.Minute

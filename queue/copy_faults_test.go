@@ -249,7 +249,7 @@ func TestLogsDoNotGrowWithoutBound(t *testing.T) {
 	}, withCopies)
 }
 
-// TestADiskOfCopiesThatHangsDelaysNoStart for longer than readWithin. Nobody writes into the pipe.
+// TestADiskOfCopiesThatHangsDelaysNoStart for longer than readWithin. The pipe has no writer.
 func TestADiskOfCopiesThatHangsDelaysNoStart(t *testing.T) {
 	slow.Test(t)
 	q := withHistory(t)

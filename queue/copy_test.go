@@ -81,7 +81,7 @@ func TestACopyIsMadeEachHourAndTwoAreKept(t *testing.T) {
 }
 
 // TestACopyDiskThatFailsRefusesNoOrder: it is absent, full, or does not answer. When it works again, a base copy has
-// what the log misses.
+// the part that the log misses.
 func TestACopyDiskThatFailsRefusesNoOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		must(t, os.WriteFile(q.o.Path+".blocked", nil, 0o600))
@@ -277,7 +277,7 @@ func TestWhatRootRestoresBelongsToTheUserOfTheDaemon(t *testing.T) {
 	}
 }
 
-// An evening is a stopped queue with copies, as files, and what its kitchen has had.
+// An evening is a stopped queue with copies, as files, and the papers of its kitchen.
 type evening struct {
 	dir     string
 	content []byte

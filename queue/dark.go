@@ -10,7 +10,7 @@ import (
 // into the map kv of the screen's cards, which say that they are on paper.
 //
 // Both are one transaction. A crash before its commit changed nothing; after it, the ticket prints as any other. The
-// error is as for [KV.Put]: after ErrStorageFailed nobody knows which of the two is true, so the caller reads its
+// error is as for [KV.Put]: after ErrStorageFailed either may be true, so the caller reads its
 // cards again.
 func (q *Queue) PrintShown(ctx context.Context, from, to string, t ticket.Ticket, kv *KV,
 	values map[string][]byte) error {

@@ -330,7 +330,7 @@ func TestRequestsAreTakenAgainWhenThereIsSpaceForTheReserveAndMore(t *testing.T)
 	}, logTo(&log), func(o *Options) { o.Reserve = reserve })
 }
 
-// A cachedDisk is a disk that knows what is only in the page cache and what is durable. bbolt
+// A cachedDisk is a disk that knows which bytes are only in the page cache and which are durable. bbolt
 // writes the meta page last and syncs it alone. So the worst that a power cut leaves is the data
 // pages as they are now, with the meta pages of the last sync.
 type cachedDisk struct {
@@ -338,7 +338,7 @@ type cachedDisk struct {
 	q          *testQueue
 	meta       []byte      // the two meta pages as they are on the disk
 	syncFails  atomic.Bool // syncs fail
-	powerFails bool        // check after each commit what a power cut would leave
+	powerFails bool        // check after each commit the file that a power cut would leave
 	powerCuts  int
 }
 

@@ -36,7 +36,7 @@ func TestAFirstStartThatWasInterruptedAnywhereIsRepeated(t *testing.T) {
 	}
 }
 
-// TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged: what is damaged is moved aside at the start, and a
+// TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged: a damaged file is moved aside at the start, and a
 // directory must not be.
 func TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged(t *testing.T) {
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzRecords: whatever is in the file, reading a record neither panics nor returns both a value
-// and an error. What is read without an error is written back the same.
+// and an error. A value that is read without an error is written back the same.
 func FuzzRecords(f *testing.F) {
 	r := order("a", "grill")
 	body := encodeBody(&r)

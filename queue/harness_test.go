@@ -379,7 +379,7 @@ func (q *testQueue) print(station string) ticket.Delivery {
 	return l.Delivery()
 }
 
-// printAll prints what is next, which must be this, see said.
+// printAll prints the next tickets, which must be these, see said.
 func (q *testQueue) printAll(station string, want ...string) {
 	q.t.Helper()
 	for _, w := range want {
@@ -409,7 +409,7 @@ func said(d ticket.Delivery) string {
 	return strings.TrimSpace(name + " " + strings.Join(marks, ", "))
 }
 
-// printShown prints at the grill what the dark screen wall showed.
+// printShown prints at the grill the tickets of the dark screen wall.
 func (q *testQueue) printShown() error {
 	t := order("a", "grill").Drafts[0].Ticket
 	return q.PrintShown(bg, "wall", "grill", t, q.KV("cards"), map[string][]byte{"card": []byte("on paper")})
@@ -455,7 +455,7 @@ func (q *testQueue) checkBooks() {
 	wantEqual(q.t, q.Unaccounted(), 0, q.Stations())
 }
 
-// checkMemory compares what is in memory with what the file has. No ticket may be lent.
+// checkMemory compares the memory with the file. No ticket may be lent.
 func (q *testQueue) checkMemory() {
 	q.t.Helper()
 	var m *loadedState
@@ -526,7 +526,7 @@ func (q *testQueue) wantState(job uint64, want ticket.State) {
 	wantEqual(q.t, q.job(job).State, want)
 }
 
-// wantExpired expires what has waited for longer than limit at a station.
+// wantExpired expires the tickets that have waited for longer than limit at a station.
 func (q *testQueue) wantExpired(station string, limit time.Duration, want int) {
 	q.t.Helper()
 	if n, err := q.Expire(bg, station, limit); n != want || err != nil {

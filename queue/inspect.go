@@ -34,7 +34,7 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 
 // EachPage calls yield with the jobs that f selects, newest first, as they are found: at most 200 at a time, and
 // none of them again. With Filter.Oldest they are all of them, and the last of them are those wanted. The list
-// is not one snapshot: a job that changes meanwhile is listed as it was when its page was read. No
+// is not one snapshot: a job that changes during the listing is listed as it was when its page was read. No
 // transaction is open while yield runs, so it may take its time. Its error ends the list and is returned.
 func (q *Queue) EachPage(ctx context.Context, f Filter, yield func(page []Job) error) error {
 	var before []byte // nil: from the newest

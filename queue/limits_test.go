@@ -10,7 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// TestAnOperationSaysAboutHowManyBytesItWrites: what an operation says bounds the transaction it is in.
+// TestAnOperationSaysAboutHowManyBytesItWrites: its estimate bounds the transaction that it is in.
 func TestAnOperationSaysAboutHowManyBytesItWrites(t *testing.T) {
 	const change, copied = 512, 4 << 10
 	r := order("b", "grill", "bar")

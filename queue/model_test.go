@@ -43,7 +43,7 @@ type modelJob struct {
 	next     *modelJob // with the changed ticket in its place
 }
 
-// wantFor is what Delivery.For must be.
+// wantFor is the wanted Delivery.For.
 func (j *modelJob) wantFor() string {
 	if len(j.refused) > 0 {
 		return j.refused[0]
@@ -117,7 +117,7 @@ func (m *model) reprint(j *modelJob, to string, copied uint64, where func(*model
 	}
 }
 
-// head is what Take must lend. It holds the jobs before it that are in doubt twice.
+// head is the ticket that Take must lend. It holds the jobs before it that are in doubt twice.
 func (m *model) head(station string) *modelJob {
 	for _, j := range m.lanes[station] {
 		if j.state != ticket.Pending {

@@ -129,8 +129,8 @@ func (b *batch) dropOutcomes(which func(seq uint64, raw []byte) bool) (dropped i
 	return dropped
 }
 
-// pruneOutcomes removes those that nobody has taken for as long as the history goes back, and returns how many. If it
-// is pruneAtOnce, more may be left.
+// pruneOutcomes removes those that no receiver has taken for as long as the history goes back, and returns how many. If
+// it is pruneAtOnce, more may be left.
 func (b *batch) pruneOutcomes(retention time.Duration) int {
 	return b.dropOutcomes(func(_ uint64, raw []byte) bool {
 		var s storedOutcome

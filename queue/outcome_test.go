@@ -12,7 +12,7 @@ import (
 
 func TestWhatBecomesOfEachTicketIsKeptInOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.accept(order("before", "pass")) // nobody wants to know
+		q.accept(order("before", "pass")) // outcomes are not kept yet
 		q.KeepOutcomes(true)
 		q.SetStations([]string{"grill", "bar", "pass"})
 		q.accept(order("a", "grill", "bar"))

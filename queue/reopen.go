@@ -11,7 +11,7 @@ import (
 	"ticketrail/queue/store"
 )
 
-// What the committer does after a commit that failed: rule 2 of committer.go. Reopening is tried at once after the
+// The committer after a commit that failed: rule 2 of committer.go. Reopening is tried at once after the
 // first failure, because most failures are short, and then less and less often, because each attempt reads all open
 // jobs and a broken disk may block on it.
 const (
@@ -86,7 +86,7 @@ func (q *Queue) recoverStorage() {
 	}
 }
 
-// reopen closes the file, opens it again and reads memory from it. Callers of view wait meanwhile.
+// reopen closes the file, opens it again and reads memory from it. Callers of view wait for it.
 // That drops bbolt's memory of a failed commit.
 func (q *Queue) reopen() error {
 	if db := q.db.Swap(nil); db != nil {

@@ -137,7 +137,7 @@ func TestCompactGivesBackTheSpaceOfAnEveningAndKeepsEveryTicket(t *testing.T) {
 	big := order("big", "grill")
 	big.Body = bytes.Repeat([]byte("x"), 1<<20)
 	q.accept(big)
-	q.must(q.db.Load().Update(func(tx *bolt.Tx) error { // what pruning does, after three days
+	q.must(q.db.Load().Update(func(tx *bolt.Tx) error { // as pruning does, after three days
 		return tx.Bucket(bucketNames[bucketRequests]).Delete(key64(3))
 	}))
 	want := q.jobs(Filter{})
@@ -155,7 +155,7 @@ func TestCompactGivesBackTheSpaceOfAnEveningAndKeepsEveryTicket(t *testing.T) {
 	q.printAll("grill", id(0), id(1), "big")
 }
 
-// replacing is what replaces the file of a queue, with the steps that it has. after checks what must hold when run
+// replacing replaces the file of a queue, with the steps that it has. after checks the promises when run
 // ended at any step.
 var replacing = map[string]struct {
 	steps int
@@ -194,7 +194,7 @@ func recoverQueue(o Options, s store.Hooks) error {
 	return errOf(store.Recover(o.Path, o.Copy, Check, Contents, s))
 }
 
-// killEnv has what is replaced, at which step the process is killed, whether the step persists, and the path.
+// killEnv has the kind of replacement, at which step the process is killed, whether the step persists, and the path.
 const killEnv = "TICKETRAIL_TEST_KILL"
 
 // withHistory is a stopped queue with copies. In the base copy a is printed, b is held and c waits in doubt already;

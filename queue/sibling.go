@@ -106,7 +106,7 @@ func nameOf(t *ticket.Ticket) orderName { return orderName{t.OrderInRequest(), t
 
 // asked says whether a ticket belongs to an order that is asked for. One without number and table belongs to
 // any, unless both have ids of their own: a service may send them with the first record only, and a record that
-// nobody can read has none.
+// cannot be read has none.
 func (r *siblingReader) asked(req uint64, n orderName) bool {
 	for o := range r.orders[req] {
 		if o.order == n.order || (o.order == "" || n.order == "") &&
@@ -134,7 +134,7 @@ func (r *siblingReader) find(tx *bolt.Tx, jobs []uint64) {
 	}
 }
 
-// add reads one job. One whose ticket is damaged belongs to any order: nobody can say that it does not.
+// add reads one job. One whose ticket is damaged may belong to any order.
 func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 	raw := tx.Bucket(bucketNames[bucketState]).Get(key64(job))
 	j, ok := readJob(tx, job, raw, r.lent, Filter{})

@@ -145,7 +145,7 @@ func TestTicketsAfterAJobAreReadInPagesWithoutDamagedOnes(t *testing.T) {
 	}
 }
 
-// wantSiblings looks at what Siblings returns, each as "1 bar waits", "2 grill at wall confirmed".
+// wantSiblings compares the result of Siblings, each as "1 bar waits", "2 grill at wall confirmed".
 func (q *testQueue) wantSiblings(want string, jobs ...uint64) {
 	q.t.Helper()
 	all, err := q.Siblings(bg, jobs)

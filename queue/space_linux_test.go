@@ -100,7 +100,7 @@ func TestTheMapOfTheFileHas1GiBWhereAddressesHave64Bits(t *testing.T) {
 	t.Error("the file is not mapped")
 }
 
-// TestAFileThatCannotBeReadIsNotCalledDamagedByCheck: what is damaged is moved aside, and a disk that cannot be read
+// TestAFileThatCannotBeReadIsNotCalledDamagedByCheck: a damaged file is moved aside, and a disk that cannot be read
 // says nothing about the file.
 func TestAFileThatCannotBeReadIsNotCalledDamagedByCheck(t *testing.T) {
 	err := Check("/proc/self/mem")

@@ -172,7 +172,7 @@ func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T
 	wantTrue(t, err == nil && l.Delivery().Ticket.Request == "a", l, err)
 }
 
-// A recorder is the store.Hooks of a start. It says what is synced and linked, in order.
+// A recorder is the store.Hooks of a start. It has the synced and linked files, in order.
 type recorder struct {
 	path  string
 	calls []string

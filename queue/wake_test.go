@@ -11,7 +11,7 @@ import (
 func TestATakeThatWaitsGetsTheTicketThatItsStationMayPrintNow(t *testing.T) {
 	type wakes struct {
 		before func(q *testQueue)
-		do     func(q *testQueue, lent *Lease) error // lent is what grill was lent before, nil for nothing
+		do     func(q *testQueue, lent *Lease) error // lent is the ticket that grill was lent before; nil: none
 	}
 	each(t, map[string]wakes{
 		"a new request": {
