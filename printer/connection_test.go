@@ -21,7 +21,7 @@ func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &tap{Dialer: answering(answersIDs)}
 		r := newHarness(t, nil, f, nil)
-		for i, want := range []int{1, 2, 4} { // with those of the ticket before
+		for i, want := range []int{1, 2, 4} { // with the connections of the ticket before
 			f.finish.set(map[bool]error{true: io.ErrUnexpectedEOF}[i == 1])
 			r.want("A1", "confirmed")
 			synctest.Wait()

@@ -161,7 +161,7 @@ func TestATicketOfLabelsIsCutIntoThemAndProvedOnce(t *testing.T) {
 	})
 }
 
-// likeGolden compares the dots with those of a picture that was reviewed.
+// likeGolden compares the dots with a picture that was reviewed.
 func likeGolden(t *testing.T, name string, got *image.Paletted) {
 	t.Helper()
 	path := filepath.Join("testdata", "pictures", name+".png")

@@ -127,7 +127,7 @@ func TestABaseCopyThatFailsAtAnyStepLosesNothing(t *testing.T) {
 }
 
 // TestAFileOfAnotherDatabaseTakesWhatTheLogHas: somebody has put it there. Its tickets are as old as they were when
-// they came: the running time of the log is not that of the file.
+// they came: the log and the file have different running times.
 func TestAFileOfAnotherDatabaseTakesWhatTheLogHas(t *testing.T) {
 	q := withHistory(t)
 	inBubble(t, func(_ *testing.T, other *testQueue) {

@@ -9,7 +9,7 @@ import (
 
 func TestABucketOfKeysIsDroppedWhenItsYoungestKeyIsOver(t *testing.T) {
 	q := start(t)
-	q.accept(order("a", "grill")) // the bucket is that of the first 24 hours
+	q.accept(order("a", "grill")) // the bucket of the first 24 hours
 	drop := func(now time.Duration, want int) {
 		t.Helper()
 		q.must(q.do(bg, opOnce, 1, func(b *batch) error { b.dropGenerations(now, 30*time.Hour); return nil }))

@@ -121,7 +121,7 @@ func TestCloseStoresTheEndOfALeaseThatStorageHadRefusedOrItLeavesADoubt(t *testi
 			l := q.begin("grill")
 			q.disk.willEnd(fails, fails) // the end of the lease, and the first probe commit
 			if refused {
-				q.disk.willEnd(fails) // that of Close
+				q.disk.willEnd(fails) // the commit of Close
 			}
 			done := make(chan error, 1)
 			go func() { done <- l.Ack(bg, ticket.Confirmed, "") }()
@@ -272,7 +272,7 @@ func TestAClockThatIsSetWhileItIsReadDoesNotChangeTheRunningTime(t *testing.T) {
 	}
 }
 
-// TestADiskThatOurHistoryHasFilledTakesOrders: finished jobs make room, but for those of the last hour.
+// TestADiskThatOurHistoryHasFilledTakesOrders: finished jobs make room, but for the last hour's.
 func TestADiskThatOurHistoryHasFilledTakesOrders(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
 		r := order("old", "grill")

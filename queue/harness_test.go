@@ -254,7 +254,7 @@ func (d *disk) commits() int {
 	return d.count
 }
 
-// failCommit has the next commit, which is that of step, end so, and waits until storage works
+// failCommit has the next commit, which is the commit of step, end so, and waits until storage works
 // again.
 func (q *testQueue) failCommit(end commitResult, step func() error) {
 	q.t.Helper()
@@ -680,7 +680,7 @@ func matches(pattern string) []string {
 	return found
 }
 
-// Check is that of a queue.
+// Check is the check of a queue.
 func Check(path string) error { return store.Check(path, Contents) }
 
 func (q *testQueue) must(err error) {

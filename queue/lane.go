@@ -44,7 +44,7 @@ func newLane(name string) *lane {
 	}
 }
 
-// lanes are those of all stations, by name.
+// lanes are the lanes of all stations, by name.
 type lanes map[string]*lane
 
 // of returns the lane of a station, and creates it if there is none.

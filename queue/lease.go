@@ -257,7 +257,7 @@ func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, backup string) erro
 
 	return l.settle(ctx, "ack", func(b *batch, s jobState, _ bool) {
 		s.Attempts++
-		s.Doubts = l.initial.doubts // without that of this attempt: it is resolved
+		s.Doubts = l.initial.doubts // without this attempt's: it is resolved
 		s.PrintedBy = backup
 
 		why := ""
@@ -269,7 +269,7 @@ func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, backup string) erro
 }
 
 // settle settles the lease. The state that f gets has the attempts of when the ticket was lent, and its doubts with
-// that of this attempt, if it has begun. So a Begin that failed but is on the disk is taken back, and a settlement that
+// this attempt's, if it has begun. So a Begin that failed but is on the disk is taken back, and a settlement that
 // failed but is on the disk can be written again.
 //
 // While storage fails the committer keeps trying. If ctx ends first, settle returns, but the committer

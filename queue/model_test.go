@@ -59,7 +59,7 @@ func (j *modelJob) refusedAt(station string) []string {
 	return j.refused
 }
 
-// latest is the job whose ticket replaces that of j; j itself if none does.
+// latest is the job whose ticket replaces j's; j itself if none does.
 func (j *modelJob) latest() *modelJob {
 	for o := j; o != nil; o = o.first {
 		if o.next != nil {

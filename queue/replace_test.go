@@ -113,7 +113,7 @@ func TestAFileThatIsInUseIsNeitherRestoredNorCompacted(t *testing.T) {
 }
 
 // TestAStartThatWaitedForARestoreDoesNotWorkWithTheOldFile: bbolt opens the file and then waits for the lock, which
-// may be that of a restore.
+// may be a restore's.
 func TestAStartThatWaitedForARestoreDoesNotWorkWithTheOldFile(t *testing.T) {
 	q := withHistory(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ func TestABodyThatNeedsMuchMemoryIsParsedAndStoredAlone(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
 		b.intake.acceptAfter(time.Second)
 		start := time.Now()
-		var large, small []*rawConn // and those of usual size do not wait for them
+		var large, small []*rawConn // and bodies of usual size do not wait for them
 		for i := range 3 {
 			large, small = append(large, l.dial(t)), append(small, l.dial(t))
 			large[i].send(requestWith(requestOfItems(fmt.Sprint("large ", i), 10_000)))

@@ -85,7 +85,7 @@ func integrate(t *testing.T, start func(dir, host string) (command, webhook stri
 	}
 	dir, err := os.MkdirTemp(base, "tr")
 	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) }) // after those of start, which read it
+	t.Cleanup(func() { os.RemoveAll(dir) }) // after the cleanups of start, which read it
 
 	host := ownHost()
 	command, webhook := start(dir, host)

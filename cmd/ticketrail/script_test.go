@@ -44,7 +44,7 @@ import (
 //	await JOB STATE            until a ticket is in a state
 //	printer NAME off|on        pull a printer's plug, or put it back
 //	printer NAME CONDITION     from now on it is, as paper_out; ready ends that, stalls is in the middle of a ticket
-//	until NAME STATE           until the daemon has seen that of a printer, or of its station
+//	until NAME STATE           until the daemon has seen that state of a printer, or of its station
 //	service FLAG...            run the service's API, with flags of possim serve, in the place of the one before,
 //	                           if any; its address is the environment's service.base_url
 //	tablet                     a browser elsewhere asks to be paired; its code is in CODE
@@ -339,7 +339,7 @@ func (d *scriptDaemon) waitForPrinter(name, state string) error {
 }
 
 // startService runs the service's API until the script ends or asks for another. Its flags, and their meaning if they
-// are not there, are those of possim serve.
+// are not there, are as for possim serve.
 func (d *scriptDaemon) startService(ts *testscript.TestScript, args []string) error {
 	o := sim.Options{ClientID: "possim", ClientSecret: "possim-secret"}
 	var venues []string

@@ -85,7 +85,7 @@ func openFolder(folder string) ([]*outline, error) {
 	return fonts, err
 }
 
-// openFiles opens those of the fonts that can be read.
+// openFiles opens the fonts that can be read.
 func openFiles(paths []string) (fonts []*outline, err error) {
 	var errs []error
 	for _, p := range paths {

@@ -10,7 +10,7 @@ import (
 )
 
 // plug adds a printer to a fake sysfs with the kernel's layout: the class directory has a link to the
-// interface, whose directory lies in that of the device.
+// interface, whose directory lies in the device's.
 func plug(t *testing.T, sys, name, port string, device, function map[string]string) {
 	t.Helper()
 	dir := filepath.Join(sys, "devices/pci0/usb1", port)

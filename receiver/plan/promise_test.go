@@ -281,7 +281,7 @@ func checkDraft(t *testing.T, d ticket.Draft) {
 	}
 }
 
-// everyTextComesOut checks that of a request in which each text is replaced by one like no other, all are on a ticket,
+// everyTextComesOut checks a request in which each text is replaced by one like no other: all are on a ticket,
 // except those below a key that no cook needs.
 func everyTextComesOut(t failer, p *Plan, original contract.PrintRequest) {
 	t.Helper()

@@ -81,7 +81,7 @@ func TestAMessageWithoutOurHeadersIsTakenByItsBody(t *testing.T) {
 	}
 }
 
-// TestTheAgeOfARequestIsThatOfTheServersClocks: those of the box and of the relay may be years wrong.
+// TestTheAgeOfARequestIsThatOfTheServersClocks: the clocks of the box and of the relay may be years wrong.
 func TestTheAgeOfARequestIsThatOfTheServersClocks(t *testing.T) {
 	_, s := oneNode(t)
 	venue := addVenue(t, s)

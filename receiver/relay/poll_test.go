@@ -68,7 +68,7 @@ func TestWhoReadsSlowlyKeepsAFewRequestsInMemory(t *testing.T) {
 	}
 }
 
-// deadlines notes those of a connection.
+// deadlines notes the deadlines of a connection.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	read, write time.Time

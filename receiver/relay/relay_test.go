@@ -22,7 +22,7 @@ import (
 	"ticketrail/receiver"
 )
 
-// TestAcceptStoresARequestOnceAndAConflictBesideIt: the answers are those of the box's own queue.
+// TestAcceptStoresARequestOnceAndAConflictBesideIt: the answers are as from the box's own queue.
 func TestAcceptStoresARequestOnceAndAConflictBesideIt(t *testing.T) {
 	_, s := oneNode(t)
 	venue := addVenue(t, s)

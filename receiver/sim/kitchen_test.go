@@ -266,7 +266,7 @@ func (l layout) record(r map[string]any) string {
 	return text
 }
 
-// item returns the lines of an item and those of its modifiers.
+// item returns the lines of an item and of its modifiers.
 func (l layout) item(it map[string]any, depth int) (own, children []string) {
 	void, _ := it[contract.FieldIsVoid].(bool)
 	if void && l.noVoids {

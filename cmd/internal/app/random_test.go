@@ -64,7 +64,7 @@ type mishap struct {
 	what    string
 }
 
-// mishaps are the events, by name. The faults of a printer in every detail are those of package printer; here they
+// mishaps are the events, by name. The faults of a printer in every detail are in package printer; here they
 // meet the queue, the backup and the restart.
 var mishaps = map[string]func(k *testDaemon, p *virtual.Printer){
 	"order":        nil, // see play
