@@ -60,8 +60,9 @@ type Ticket struct {
 	Zone     string    `json:"zone,omitempty"` // the venue's tz database name; empty prints UTC
 
 	Lines []Line `json:"lines,omitempty"`
-	// AlsoAt is the other stations that got lines of the same order, by their names.
-	AlsoAt []string `json:"also_at,omitempty"`
+	// AlsoAt is the other stations that got lines of the same order, by their names. Earlier versions stored them in
+	// another form, under also_at.
+	AlsoAt []string `json:"elsewhere,omitempty"`
 	// Changed says that the ticket replaces earlier ones; nil: it replaces none.
 	Changed *Change `json:"changed,omitempty"`
 	// Banners say at its head why this ticket is not like others. See [Ticket.Heads].

@@ -60,6 +60,13 @@ func TestTicketsOfTheFirstReleaseStayReadable(t *testing.T) {
 	}
 }
 
+func TestATicketWithTheStationsAsEarlierVersionsStoredThemStaysReadable(t *testing.T) {
+	got, err := Unmarshal([]byte(`{"v":1,"number":"18","also_at":[{"station":"bar"}]}`))
+	if err != nil || got.Number != "18" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(firstRelease))
 	f.Add([]byte(`{"v":1}`))
