@@ -20,7 +20,7 @@ import (
 func TestWhateverHappensNoTicketIsLostNorPrintedTwiceUnmarked(t *testing.T) {
 	checks, before := "10", flag.Lookup("rapid.checks").Value.String()
 	if os.Getenv(slow.Switch) != "" {
-		checks = "50"
+		checks = "30"
 	}
 	_ = flag.Set("rapid.checks", checks)
 	defer flag.Set("rapid.checks", before)
