@@ -50,7 +50,8 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		}
 	}()
 
-	// Only now is its capability known, and that no other ticket came between a piece and its copy.
+	// Only now are two things known: the capability of the printer, and whether the end of its paper is a piece of
+	// this ticket, because no other one came between.
 	encoded, err := p.compose(d, d.Doubt && d.Job == p.d.lastJob)
 	if err != nil {
 		p.d.release(connected, unused)
@@ -81,7 +82,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		// printers close a connection on which they are asked.
 		again := connected != nil || first && d.can.silent()
 		if connected == nil {
-			// With polls, they repeat the probe, and no ticket has to wait for it.
+			// An old capability is probed again: by a poll if there are polls, so that no ticket waits for it.
 			if (poll || d.o.PollEvery <= 0) && d.can.stale() {
 				d.can.known, again = false, true
 			}
@@ -121,7 +122,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 func (d *Device) status(ctx context.Context, s *session.Session, poll, first bool) error {
 	if !d.can.answers() {
 		answers, err := s.Stays(ctx, first && d.can.silent())
-		d.can.known = d.can.known && !answers
+		d.can.known = d.can.known && !answers // if it answers after all, it is probed
 		switch {
 		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter:
 			return session.ErrNotPrinter // until it answers, or is silent when it is probed again
@@ -184,7 +185,7 @@ func (p *Paper) send(
 ) (proof ticket.Proof, err error) {
 	all, ahead := encoded.bytes(), p.ahead(s)
 	p.d.maybeInCommand = true // until the ticket is known to have ended outside a command
-	sending := s.Begin(ctx, len(ahead), p.o.Pace)
+	sending := s.NewSending(ctx, len(ahead), p.o.Pace)
 
 	if _, err = sending.Send(ahead, p.o.Pace.Of(len(ahead))); err == nil {
 		p.d.pendingCut = nil
@@ -245,7 +246,7 @@ func (p *Paper) sendFenced(sending *session.Sending, encoded encodedTicket) (tic
 		if p.tooFast(encoded, at.Sub(began)) {
 			proof = ticket.Sent
 		}
-		if proof == ticket.Sent || weakest == ticket.Confirmed {
+		if proof == ticket.Sent || weakest == ticket.Confirmed { // Processed is between them
 			weakest = proof
 		}
 

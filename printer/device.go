@@ -195,7 +195,7 @@ func (d *Device) noteCut(s *session.Session) {
 	}
 }
 
-// answered notes which fence answered a hello. One answer less than the printer gave before may be chance: another
+// answered notes which fence answered a hello. A weaker one than the printer answered before may be chance: another
 // program's GS ( H can displace ours. Two in a row are not.
 func (d *Device) answered(ctx context.Context, got session.Kind) {
 	if got == d.can.Fence {

@@ -87,8 +87,8 @@ type encodedTicket struct {
 }
 
 // bytes returns the whole ticket.
-func (j encodedTicket) bytes() (all []byte) {
-	for _, c := range j.copies {
+func (e encodedTicket) bytes() (all []byte) {
+	for _, c := range e.copies {
 		all = append(append(all, c.Body...), c.Cut...)
 	}
 	return all
@@ -123,7 +123,7 @@ func NewPaper(o Options) *Paper {
 // compose encodes the ticket. A ticket whose text makes that panic goes to another station or to a person, with
 // the reason, and the queue continues with the next one. It is not printed in a simpler form: a text that broke the
 // composing might be composed wrongly too, for example a void as an order.
-func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (j encodedTicket, err error) {
+func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (encoded encodedTicket, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			p.o.Logger.Debug("composing a ticket panicked",
@@ -137,12 +137,12 @@ func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (j encodedTicket, er
 
 // encode composes and encodes every copy. Only the first can be below a piece of an earlier attempt.
 func (p *Paper) encode(d ticket.Delivery, afterPiece bool) encodedTicket {
-	var j encodedTicket
+	var encoded encodedTicket
 	// ESC @ at the start of a ticket switches the automatic status off.
 	eo := escpos.Options{Profile: p.o.Profile, Drawer: p.o.Drawer, ASB: p.d.can.ASB, Buzz: p.o.Buzz}
 
 	if onlyVoids(d.Ticket) {
-		eo.Buzz, eo.BuzzVoid = p.o.BuzzVoid, true
+		eo.Buzz, eo.VoidSound = p.o.BuzzVoid, true
 	}
 
 	lo := p.o.Layout
@@ -153,19 +153,19 @@ func (p *Paper) encode(d ticket.Delivery, afterPiece bool) encodedTicket {
 	for k := range p.o.Copies {
 		lo.Copy, lo.AfterPiece = k+1, afterPiece && k == 0
 		lines := layout.ComposeWith(d, lo)
-		j.copies = append(j.copies, escpos.EncodeTicket(lines, eo))
+		encoded.copies = append(encoded.copies, escpos.EncodeTicket(lines, eo))
 		eo.Buzz = 0 // the buzzer sounds once for all copies
 
 		if k == 0 {
 			for _, l := range lines {
-				j.lines += l.Height()
+				encoded.lines += l.Height()
 				if l.Cut {
-					j.lines += p.o.Profile.FeedBeforeCut
+					encoded.lines += p.o.Profile.FeedBeforeCut
 				}
 			}
 		}
 	}
-	return j
+	return encoded
 }
 
 // onlyVoids reports whether the ticket orders nothing and only cancels. Such a ticket may have a
@@ -178,10 +178,10 @@ func onlyVoids(t ticket.Ticket) bool {
 
 // printTimeout is how long the printing of one copy of n bytes may take. An image has many bytes for
 // few lines, so its lines count, at bytesPerLine each.
-func (p *Paper) printTimeout(j encodedTicket, n int) time.Duration {
+func (p *Paper) printTimeout(encoded encodedTicket, n int) time.Duration {
 	// About the bytes of a printed line of text, with its styles.
 	const bytesPerLine = 64
-	return p.o.Pace.Of(min(n, (j.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine))
+	return p.o.Pace.Of(min(n, (encoded.lines+p.o.Profile.FeedBeforeCut)*bytesPerLine))
 }
 
 // tooFast reports whether the answer behind a copy came before the paper can have moved, and lets people know. Then the
@@ -209,7 +209,7 @@ func (p *Paper) ahead(s *session.Session) (b []byte) {
 	if s.By() == session.NoFence && !transport.IsFile(s.Conn()) &&
 		(p.d.maybeInCommand || !transport.IsSerial(s.Conn())) {
 		b = escpos.Resync(p.o.Profile)
-		b = b[min(s.NULs(), len(b)-len(escpos.SelectPrinter())):] // those before its questions count
+		b = b[min(s.NULs(), len(b)-len(escpos.SelectPrinter())):] // less those that were sent ahead of its questions
 	}
 	return append(b, p.d.pendingCut...)
 }

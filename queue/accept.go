@@ -54,7 +54,7 @@ type acceptOp struct {
 	arrived  time.Time
 	age      time.Duration // see ageOf
 	size     int
-	again    *loggedRequest // a log has it, and the file has lost it; nil: it is new
+	again    *loggedRequest // the copy's log has it, and the file has lost it; nil: it is new
 	jobs     []madeJob      // that came of it
 	receipt  ticket.Receipt
 }
@@ -168,7 +168,7 @@ type madeTicket struct {
 // jobs.
 func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 	replaced := known.match(a.shares)
-	gone := known.without(replaced)
+	gone := known.listedExcept(replaced)
 	received := a.received(b).UnixMilli()
 
 	drafts := make([]madeTicket, len(a.r.Drafts))

@@ -82,7 +82,7 @@ func (q *Queue) handle(ops []*op) {
 		if o.kind == opSettle {
 			q.unsettled = append(q.unsettled, o)
 		} else {
-			o.done <- q.Ready()
+			o.done <- q.Ready() // not nil while nextReopen is set
 		}
 	}
 }

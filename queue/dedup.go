@@ -33,7 +33,7 @@ func keyOf(venue, id string) requestKey {
 type dedupRecord struct {
 	accepted []content // that came under this key, oldest first
 	reported []content // that came and did not print, see ticket.Request.ReportConflict
-	shares   []share   // the latest of every station
+	shares   []share   // the latest of every station and order
 }
 
 // A content is known by the words of its tickets, or by its body.
@@ -89,7 +89,7 @@ func (r *dedupRecord) match(shares []ticket.Share) []int {
 	}
 
 	unlisted := map[string][]int{} // by station
-	for _, i := range r.without(out) {
+	for _, i := range r.listedExcept(out) {
 		unlisted[r.shares[i].station] = append(unlisted[r.shares[i].station], i)
 	}
 
@@ -101,8 +101,8 @@ func (r *dedupRecord) match(shares []ticket.Share) []int {
 	return out
 }
 
-// without returns the indexes of the shares of which something is listed, but for the given ones.
-func (r *dedupRecord) without(indexes []int) (rest []int) {
+// listedExcept returns the indexes of the shares of which something is listed, but for the given ones.
+func (r *dedupRecord) listedExcept(indexes []int) (rest []int) {
 	given := make([]bool, len(r.shares))
 	for _, i := range indexes {
 		if i >= 0 {

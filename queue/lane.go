@@ -242,7 +242,7 @@ func (q *Queue) ResumeStation(ctx context.Context, station string, since ...time
 // setHold stores the hold of a station, or its end. The hold is written with the station's books,
 // so it survives a restart: a station that a person stopped must not start to print by itself after
 // a power cut.
-func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHold, seen []time.Time) error {
+func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHold, since []time.Time) error {
 	if err := checkName("station", station); err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
@@ -250,7 +250,7 @@ func (q *Queue) setHold(ctx context.Context, verb, station string, h *StationHol
 	return wrap(q.do(ctx, opOnce, smallOp, func(b *batch) error {
 		b.blockLending(station) // from here on no ticket is lent
 		record := b.station(station)
-		if len(seen) > 0 && (record.Hold == nil || !record.Hold.Since.Equal(seen[0])) {
+		if len(since) > 0 && (record.Hold == nil || !record.Hold.Since.Equal(since[0])) {
 			return fmt.Errorf("%w: somebody has resumed it meanwhile: look at it again", ErrConflict)
 		}
 

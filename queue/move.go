@@ -130,11 +130,11 @@ func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
 		}
 	}
 
-	return b.replace(m.id, state, next, to, payload, "")
+	return b.moveTo(m.id, state, next, to, payload, "")
 }
 
-// replace ends a job as moved, and enqueues n at the end of the queue of to instead of it. why is for people.
-func (b *batch) replace(id uint64, s, n jobState, to string, payload []byte, why string) uint64 {
+// moveTo ends a job as moved, and enqueues n at the end of the queue of to instead of it. why is for people.
+func (b *batch) moveTo(id uint64, s, n jobState, to string, payload []byte, why string) uint64 {
 	// At most one doubt less than maxDoubt, or the other station would hold it at once.
 	n.Station, n.MadeFrom, n.Attempts, n.Doubts, n.Why = to, id, 0, min(n.Doubts, maxDoubt-1), why
 	moved := b.enqueue(n, payload, false)

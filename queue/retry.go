@@ -58,7 +58,7 @@ func (l *Lease) Move(ctx context.Context, to, refusedBy, reason string) error {
 
 		moved := s
 		moved.RefusedBy = append(slices.Clone(s.RefusedBy), refusedBy)
-		b.replace(l.job, s, moved, to, b.encodeTicket(l.delivery.Ticket), reason)
+		b.moveTo(l.job, s, moved, to, b.encodeTicket(l.delivery.Ticket), reason)
 	})
 }
 

@@ -85,7 +85,7 @@ const (
 func (r *Receiver) refuse(err error, c echo.Context) {
 	x := exchangeOf(c)
 	defer r.free(x)
-	// After it, a second answer would only garble the connection; the panic is in the log.
+	// After the 200 a second answer would only garble the connection; the panic that led here is in the log.
 	if x.answered {
 		return // it panicked after the 200, which must not be taken back
 	}

@@ -63,7 +63,7 @@ func (r *Receiver) take(ctx context.Context, x *exchange) (receipt ticket.Receip
 
 	room, need := r.small, int64(len(x.body))
 	if need > maxSmallBody {
-		room, need = r.large, 1
+		room, need = r.large, 1 // one body at a time
 	}
 	if err := room.Acquire(ctx, need); err != nil {
 		return receipt, err
@@ -220,8 +220,8 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	return nil
 }
 
-// readAll makes x.body the content of from, at most size bytes and one. A large body is read only if it has room
-// beside the other large ones; the caller is answered 503 otherwise, and its retry comes when the memory is free
+// readAll makes x.body the content of from, which ends after size bytes and one. A large body is read only if it has
+// room beside the other large ones; the caller is answered 503 otherwise, and its retry comes when the memory is free
 // again.
 func (r *Receiver) readAll(x *exchange, from io.Reader, size int64) error {
 	var buf bytes.Buffer

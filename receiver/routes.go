@@ -61,7 +61,7 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 	return e
 }
 
-// A check refuses a request because of its headers, or notes their values in x.
+// A check refuses a request because of its headers, or notes their values, in x or in the Receiver.
 type check func(c echo.Context, x *exchange) error
 
 // inOrder is middleware that makes checks up to the first that refuses.

@@ -25,10 +25,10 @@ type Options struct {
 	// for images; at most 8 MiB of a ticket are images. Nil draws nothing: those lines are then
 	// transcribed.
 	Drawer *raster.Drawer
-	// Buzz is how often the buzzer sounds before the ticket, at most 9 times. BuzzVoid selects a
+	// Buzz is how often the buzzer sounds before the ticket, at most 9 times. VoidSound selects a
 	// different sound, so that a cancellation can be told from an order by ear.
-	Buzz     int
-	BuzzVoid bool
+	Buzz      int
+	VoidSound bool
 	// ASB makes the printer report status changes by itself (automatic status back). It must be
 	// requested again with each ticket, because the reset at the beginning turns it off.
 	ASB bool
@@ -50,7 +50,7 @@ type Encoded struct {
 func EncodeTicket(lines []layout.Line, o Options) Encoded {
 	e := encoder{p: o.Profile, charset: charsetOf(o)}
 	e.start(o.ASB)
-	e.buzz(o.Buzz, o.BuzzVoid)
+	e.buzz(o.Buzz, o.VoidSound)
 
 	for _, l := range lines {
 		e.line(l)

@@ -102,7 +102,7 @@ func TestStreamsMatchTheGoldenFiles(t *testing.T) {
 	for _, p := range profile.All() {
 		t.Run(p.Name, func(t *testing.T) { golden(t, p.Name, Options{Profile: p}) })
 		t.Run(p.Name+"-drawn", func(t *testing.T) {
-			golden(t, p.Name+"-drawn", Options{Profile: p, Drawer: drawer(t), Buzz: 2, BuzzVoid: true, ASB: true})
+			golden(t, p.Name+"-drawn", Options{Profile: p, Drawer: drawer(t), Buzz: 2, VoidSound: true, ASB: true})
 		})
 	}
 }
@@ -178,7 +178,7 @@ func TestTheBuzzerSoundsAsConfiguredAndDifferentlyForAVoid(t *testing.T) {
 	} {
 		p.Buzzer = c.buzzer
 		lines := []layout.Line{{Spans: []layout.Span{{Text: "x"}}}}
-		r, err := read(EncodeTicket(lines, Options{Profile: p, Buzz: c.times, BuzzVoid: c.void}).Body, p)
+		r, err := read(EncodeTicket(lines, Options{Profile: p, Buzz: c.times, VoidSound: c.void}).Body, p)
 		must(t, err)
 		got := ""
 		for _, b := range r.Buzzes {

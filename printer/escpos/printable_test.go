@@ -190,7 +190,7 @@ func checkHostile(d *raster.Drawer) func(*rapid.T) {
 	all := profile.All()
 	return func(t *rapid.T) {
 		o := Options{Profile: all[rapid.IntRange(0, len(all)-1).Draw(t, "profile")], ASB: rapid.Bool().Draw(t, "asb"),
-			Buzz: rapid.IntRange(-1, 20).Draw(t, "buzz"), BuzzVoid: rapid.Bool().Draw(t, "void")}
+			Buzz: rapid.IntRange(-1, 20).Draw(t, "buzz"), VoidSound: rapid.Bool().Draw(t, "void")}
 		if rapid.Bool().Draw(t, "drawer") {
 			o.Drawer = d
 		}

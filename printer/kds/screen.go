@@ -144,7 +144,7 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 }
 
 // waitConfirmed waits until a live page has confirmed the card. A bumped card counts too: a cook has seen it.
-// The last two errors differ because the operator does: open the page, or reload one that hangs.
+// The last two errors differ because their remedies do: open the page, or reload one that hangs.
 func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan struct{}) error {
 	if state, _ := s.o.Board.State(job); state == board.Bumped {
 		return nil

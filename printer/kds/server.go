@@ -130,7 +130,7 @@ func (s *Server) screenViews() []*screenView {
 }
 
 // Pair lets the browser that shows code see one station, or as a manager's all of them and pair other browsers, until
-// the pairing is revoked. Of to it uses the station and whether it may manage; by says in the log who did it. The error
+// the pairing is revoked. Only to.Station and to.Manager count; by is for the log. The error
 // wraps [ErrNoScreen], [ErrUnknownCode] or [ErrTooManyCodes], which the operator can act on, or an error of the
 // storage.
 func (s *Server) Pair(ctx context.Context, code string, to Pairing, by string) (Pairing, error) {

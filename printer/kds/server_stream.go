@@ -106,7 +106,7 @@ func (s *Server) countStream(g *grant) (release func(), ok bool) {
 type stream struct {
 	view *screenView
 	page string    // empty for a pickup board
-	last string    // id of the state that the page has been told of; of a pickup board, all of it
+	last string    // id of the state that the page has been told of; of a pickup board, the whole state
 	out  io.Writer // buffered by the server
 	rc   *http.ResponseController
 }

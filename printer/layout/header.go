@@ -38,8 +38,8 @@ func (c *composer) headerFields(d *ticket.Delivery) {
 	names := c.Header
 
 	switch {
-	case c.slip != "":
-		names = []string{"number", "slip", "table", "customer"}
+	case c.label != "":
+		names = []string{"number", "label", "table", "customer"}
 	case names == nil:
 		names = HeaderFields()
 	}
@@ -142,7 +142,7 @@ func (c *composer) values(d *ticket.Delivery) map[string]Span {
 	values := map[string]Span{
 		"venue":       {Text: c.text(t.VenueName), Style: Style{Bold: true}},
 		"number":      {Text: ticket.NumberLabel(c.text(t.Number)), Style: c.sized(c.NumberSize, Size{2, 2})},
-		"slip":        {Text: c.slip, Style: c.sized(c.NumberSize, Size{2, 2})},
+		"label":       {Text: c.label, Style: c.sized(c.NumberSize, Size{2, 2})},
 		"table":       {Text: ticket.TableLabel(c.text(t.Table), t.Type), Style: c.sized(c.TableSize, Size{2, 2})},
 		"type":        {Text: c.text(t.Type), Style: tall},
 		"time":        {Text: clock, Style: tall},
@@ -158,7 +158,7 @@ func (c *composer) values(d *ticket.Delivery) map[string]Span {
 		"job":         {Text: strconv.FormatUint(d.Job, 10)},
 	}
 
-	if c.slip != "" { // a drink is called out by name
+	if c.label != "" { // a drink is called out by name
 		values["customer"] = Span{Text: c.text(t.Customer), Style: tall}
 	}
 	return values
@@ -217,7 +217,7 @@ func (c *composer) alsoAt(t *ticket.Ticket) {
 	for _, station := range t.AlsoAt {
 		stations = append(stations, c.text(station))
 	}
-	if len(stations) > 0 && !c.NoAlsoAt && c.slip == "" {
+	if len(stations) > 0 && !c.NoAlsoAt && c.label == "" {
 		c.flow(paragraph{text: "ALSO AT: " + strings.Join(stations, ", "), style: Style{Bold: true, Height: 2}})
 	}
 }

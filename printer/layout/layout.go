@@ -84,8 +84,8 @@ type Options struct {
 	QR         bool `mapstructure:"-"` // print the request's id as a QR code in the footer
 	NoAlsoAt   bool `mapstructure:"-"` // leave out ALSO AT: bar, which names the other stations of the order
 
-	// Cut prints each item (ByItem) or each course (ByCourse) as a slip of its own, with the order's number, which
-	// slip of how many it is, and every mark of the ticket. Anything else prints one slip.
+	// Cut prints each item (ByItem) or each course (ByCourse) as a label of its own, with the order's number, which
+	// label of how many it is, and every mark of the ticket. Anything else prints one.
 	Cut string `mapstructure:"cut" default:"none" oneof:"none item course"`
 
 	// Alarms find the items, modifiers and notes that print as an alarm, because they name an
@@ -106,11 +106,11 @@ const (
 func ComposeWith(d ticket.Delivery, o Options) []Line {
 	composing := &composer{Options: o, columns: min(max(o.Columns, minColumns), maxColumns)}
 
-	slips := composing.slips(&d.Ticket)
-	for i, lines := range slips {
+	labels := composing.labels(&d.Ticket)
+	for i, lines := range labels {
 		d.Ticket.Lines = lines
 		if composing.Cut != "" {
-			composing.slip = fmt.Sprintf("%d/%d", i+1, len(slips))
+			composing.label = fmt.Sprintf("%d/%d", i+1, len(labels))
 		}
 
 		composing.blanks(composing.TopMargin)
@@ -119,29 +119,30 @@ func ComposeWith(d ticket.Delivery, o Options) []Line {
 		composing.body(&d.Ticket)
 		composing.footer(&d)
 
-		composing.lines[len(composing.lines)-1].Cut = i < len(slips)-1
-		composing.AfterPiece = false // the piece is above the first slip
+		composing.lines[len(composing.lines)-1].Cut = i < len(labels)-1
+		composing.AfterPiece = false // the piece is above the first one
 	}
 	return composing.lines
 }
 
-// slips divides the lines of a ticket into slips. A ticket that is no order or has no items is one slip.
-func (c *composer) slips(t *ticket.Ticket) [][]ticket.Line {
+// labels divides the lines of a ticket into its labels. A ticket that is no order or has no items is one, and has no
+// Cut.
+func (c *composer) labels(t *ticket.Ticket) [][]ticket.Line {
 	if c.Cut != ByItem && c.Cut != ByCourse || t.Kind != ticket.Order || t.Whole || len(t.Lines) == 0 {
 		c.Cut = ""
 	}
 
 	start := 0
-	var slips [][]ticket.Line
+	var labels [][]ticket.Line
 
 	for next := 1; c.Cut != "" && next < len(t.Lines); next++ {
 		if t.Lines[next].Depth == 0 && (c.Cut == ByItem || t.Lines[next].Course != t.Lines[start].Course) {
-			slips = append(slips, t.Lines[start:next])
+			labels = append(labels, t.Lines[start:next])
 			start = next
 		}
 	}
 
-	return append(slips, t.Lines[start:])
+	return append(labels, t.Lines[start:])
 }
 
 // composer collects the lines of one ticket, from top to bottom.
@@ -149,7 +150,7 @@ type composer struct {
 	Options
 	columns int // Options.Columns, limited to minColumns and maxColumns
 	lines   []Line
-	slip    string // which of several slips this is: 2/5
+	label   string // which of several labels this is: 2/5
 	// frameEnd is how many lines there were when the last frame ended; 0: there was none.
 	frameEnd int
 	alarm    bool // the lines are an alarm

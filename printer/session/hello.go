@@ -43,7 +43,7 @@ func (s *Session) Hello(
 			return NoFence, err
 		}
 		if got != NoFence {
-			return got, s.settle(ctx, got)
+			return got, s.drainStatus(ctx, got)
 		}
 
 		// No answer: it waits for a person, serves another client, or is inside a command.

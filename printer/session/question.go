@@ -130,9 +130,9 @@ func (s *Session) answer(ctx context.Context, within time.Duration) (Kind, error
 	return asked.got, nil
 }
 
-// settle waits until no further answer to GS r comes, if one may: several were asked, or another
+// drainStatus waits until no further answer to GS r comes, if one may: several were asked, or another
 // connection left one unanswered. It could be taken for the answer behind the ticket.
-func (s *Session) settle(ctx context.Context, got Kind) error {
+func (s *Session) drainStatus(ctx context.Context, got Kind) error {
 	was := s.by
 	s.by = got
 	s.mu.Lock()

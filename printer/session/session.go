@@ -301,9 +301,9 @@ func (s *Session) peerClosed() error {
 	return nil
 }
 
-// Stays waits whether the connection ends soon, if its kind can tell. Files, USB and serial devices report a lost
-// device with the next write instead. A printer that was silent may be asked during that time: it may have been
-// starting, or inside another program's command.
+// Stays waits until it is likely that the connection does not end soon, if its kind can tell. Files, USB and serial
+// devices report a lost device with the next write instead. A printer that was silent may be asked during that time: it
+// may have been starting, or inside another program's command.
 func (s *Session) Stays(ctx context.Context, ask bool) (answers bool, err error) {
 	if ask {
 		err = s.Ask(ctx, droppedWithin)

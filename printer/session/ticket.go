@@ -28,8 +28,8 @@ type Pace struct{ Timeout, PerKiB time.Duration }
 // Of is the time for n bytes.
 func (p Pace) Of(n int) time.Duration { return p.Timeout + time.Duration(n)*p.PerKiB/1024 }
 
-// Begin begins a ticket behind ahead more bytes.
-func (s *Session) Begin(ctx context.Context, ahead int, pace Pace) *Sending {
+// NewSending is a ticket whose first byte comes after ahead more bytes.
+func (s *Session) NewSending(ctx context.Context, ahead int, pace Pace) *Sending {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &Sending{
@@ -121,8 +121,8 @@ func (s *Session) Stopped() error {
 // it waits for a person, or it does not answer. Each has its own limit, and the status (DLE EOT,
 // answered at once, not in order) tells which one it is.
 
-// Fence sends the question behind the ticket, within left, and waits for its answer. It returns the proof in the answer
-// proves, and when it came. limit applies while the printer reports no trouble, or nothing. While it reports that it
+// Fence sends the question behind the ticket, within left, and waits for its answer. It returns which question was
+// answered, and when. limit applies while the printer reports no trouble, or nothing. While it reports that it
 // needs a person, WaitForPerson applies instead: GS r and GS ( H are not executed while it is offline, and an answer
 // that comes after the refill proves as much as an early one.
 //

@@ -61,8 +61,7 @@ type Lane struct {
 	// HoldDoubt holds a ticket as soon as it is in doubt. False: it is printed once more, marked,
 	// and held if that attempt ends in doubt too.
 	HoldDoubt bool
-	// Down names the part of Station that has failed while a backup prints its tickets, as they say it; "" is
-	// "printer".
+	// Down is the word for Station's device on the paper of a backup: "screen". Empty is "printer".
 	Down string
 	// Backups print, in this order, while Station fails.
 	Backups []Backup
@@ -237,8 +236,8 @@ func (d *Dispatcher) start(lane Lane) {
 	d.running.Go(started.serve)
 }
 
-// sameLane says whether two lanes of one name are equal. Stations that cannot be compared (functions,
-// as in tests) are never equal.
+// sameLane says whether two lanes of one name are equal; Down follows from Station. Stations that cannot be compared
+// (functions, as in tests) are never equal.
 func sameLane(a, b Lane) bool {
 	return a.ExpireAfter == b.ExpireAfter && a.HoldDoubt == b.HoldDoubt && sameStation(a.Station, b.Station) &&
 		slices.Equal(a.OnRefusal, b.OnRefusal) &&

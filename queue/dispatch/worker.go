@@ -100,6 +100,7 @@ func (w *worker) cycle(ctx context.Context, lane Lane) {
 		return
 	case lane.HoldDoubt && delivery.Doubt && !isIdempotent(lane.Station):
 		// In doubt although no attempt of this worker left it so: after a crash, or it was moved here.
+		// No marked copy was begun.
 		why := holdReason(false, "an earlier attempt did not end")
 		if !w.settle(lease, verdict{end: endHold, result: resultDoubt, reason: why}) {
 			w.sleep(ctx, w.queuePause())
@@ -119,7 +120,7 @@ func (w *worker) expire(ctx context.Context, after time.Duration) {
 	}
 
 	w.d.queue.GatherOld(ctx, w.name, after)
-	if ctx.Err() != nil { // the tickets so far would print after the start, and the rest on another slip
+	if ctx.Err() != nil { // a stop: these tickets would be on one slip, and the rest, after the start, on another
 		return
 	}
 
@@ -168,7 +169,7 @@ func (w *worker) logQueueError(msg string, err error) {
 	}
 }
 
-// conclude settles the ticket after its last attempt, and returns how long to pause.
+// conclude settles the lease after the attempts of this cycle, and returns how long to pause.
 func (w *worker) conclude(lease Lease, a attempt, v verdict) time.Duration {
 	if v.end == endAck && !slices.Contains(ticket.Proofs(), v.proof) {
 		// A bug in the station. It reports success, so store the weakest claim.

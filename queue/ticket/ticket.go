@@ -22,7 +22,7 @@ import (
 // characters for its medium. Empty means that the service did not say.
 type Ticket struct {
 	V    int  `json:"v"`              // format, see [Version]
-	Kind Kind `json:"kind,omitempty"` // of the slip; empty is an order
+	Kind Kind `json:"kind,omitempty"` // empty: an order
 
 	Venue     string `json:"venue"`                // the venue's UUID, lower case
 	VenueName string `json:"venue_name,omitempty"` // as configured
@@ -116,7 +116,7 @@ func (t *Ticket) Heads() []string {
 type Change struct {
 	Order    string    `json:"order,omitempty"`   // see [Ticket.Order]
 	Received time.Time `json:"received,omitzero"` // when it came; zero: not known
-	Tickets  int       `json:"tickets,omitempty"` // how many it was
+	Tickets  int       `json:"tickets,omitempty"` // how many tickets it replaces
 	Part     int       `json:"part,omitempty"`    // of several tickets that replace it together, which this is
 	Parts    int       `json:"parts,omitempty"`   // and how many they are
 }
@@ -191,7 +191,7 @@ func Question(mayCancel string) string {
 	return "** cancelled? " + mayCancel + " **"
 }
 
-// NameMore says in the notes where the lines that did not fit are read: at the job; 0: there is none.
+// NameMore adds to the notes how many unread fields did not fit, and the job that lists them; 0: there is none.
 func (t *Ticket) NameMore(job uint64) {
 	at := ""
 	if job > 0 {
@@ -272,8 +272,8 @@ type Request struct {
 	Age time.Duration
 	// ReportConflict says that other content under a known key does not print.
 	ReportConflict bool
-	// Late says that a person prints it after it was refused: it prints although it was known, if it was only
-	// reported.
+	// Late says that a person prints it after it was refused, or the log of the copy has it: it prints although its
+	// content is known, if that was only reported.
 	Late bool
 }
 

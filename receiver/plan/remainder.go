@@ -128,7 +128,7 @@ func (c *remainderCollector) list(path string, list contract.Value) {
 	if texts := c.texts(list.Key(), list); len(texts) > 0 {
 		c.text(path, strings.Join(texts, ", "))
 	}
-	c.cancels = false
+	c.cancels = false // for the next list: element sets it, text reads it
 }
 
 // areItems says whether the elements of a list are objects, and at least one has a name.

@@ -98,7 +98,7 @@ func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received
 
 func (s *splitter) splitRecords(req contract.PrintRequest) {
 	beside := s.envelopeRemainder()
-	s.base.MayCancel = beside.takeCancelling() // each of the records
+	s.base.MayCancel = beside.takeCancelling() // it may cancel each of the records
 	for i := range req.Records {
 		s.splitRecord(i, &req.Records[i], beside)
 		beside = remainder{}
@@ -144,7 +144,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 
 	shares := s.splitItems(rec, header)
 	for _, list := range rest.lists {
-		// Expressions see items, and these are none: whoever cooks the items sees them too.
+		// Elements of such a list are no items, so no route sees them: each station of the record gets them.
 		lines := span{from: len(s.lines)}
 		s.addList(list, 0, ticket.Line{Void: header.Void, Refire: header.Refire})
 		lines.to = len(s.lines)
@@ -301,7 +301,7 @@ func (s *splitter) stations(rec *contract.Record, item int) (out []string, route
 		}
 		done = !route.continues
 	}
-	return out, routed || done
+	return out, routed || done // a route without continue decides, even if it names only logs
 }
 
 // serves says whether the route is for that venue. Names are compared in any case, as people write

@@ -19,7 +19,8 @@ import (
 
 const recently = time.Hour
 
-// findings are everything that was found. They read the history of three days, some thousand small records.
+// findings are everything that was found. They go through the whole history, some thousand
+// small records of three days, for the jobs of the last hour and those that failed.
 func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 	facts := a.facts()
 	err := a.readHistory(ctx, &facts.Orders)

@@ -179,7 +179,8 @@ func (d Database) findings() (out []Finding) {
 		if n.Lost {
 			level, id = Fail, "database/lost/"
 		}
-		// With its time: after the next start the one before is over, and another is another.
+		// The identity has the time of the notice: notices are gone after a restart, so the finding of an old one ends,
+		// and a new one is a finding of its own.
 		out = append(out, New(id+n.At.Format("20060102T150405Z"), level, n.Text, "", n.Do))
 	}
 

@@ -174,7 +174,7 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 	for _, x := range []struct {
 		st   queue.StationState
 		l    Station
-		want Condition
+		want StationState
 		ids  string // of its findings, without the station
 		do   string // the advice of the first
 	}{

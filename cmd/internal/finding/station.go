@@ -19,35 +19,35 @@ const (
 	KindLog    = "log"
 )
 
-// A Condition is the state of a [Station] in one word. Of several reasons not to print, it names
+// A StationState is the state of a [Station] in one word. Of several reasons not to print, it names
 // the one that the operator must act on first: see [Join].
-type Condition string
+type StationState string
 
 const (
-	Orphaned Condition = "orphan"  // it has tickets and is not in the configuration
-	OnHold   Condition = "held"    // the operator stopped it
-	Down     Condition = "down"    // the last attempt failed, or the device reports that it cannot print
-	Untried  Condition = "unknown" // no attempt since the daemon started
-	Up       Condition = "up"
+	Orphaned StationState = "orphan"  // it has tickets and is not in the configuration
+	OnHold   StationState = "held"    // the operator stopped it
+	Down     StationState = "down"    // the last attempt failed, or the device reports that it cannot print
+	Untried  StationState = "unknown" // no attempt since the daemon started
+	Up       StationState = "up"
 )
 
 // A Station is a place where tickets are printed or shown (a printer, a screen, a third-party kitchen display): its
 // known state at one moment, with its queue. Scripts read its JSON, so the keys stay as they are: stand_in is the
 // backup.
 type Station struct {
-	Name       string    `json:"name"`
-	Kind       string    `json:"kind,omitempty"`    // one of the kinds; absent for a printer
-	Address    string    `json:"address,omitempty"` // as configured
-	State      Condition `json:"state"`
-	Since      time.Time `json:"since,omitzero"` // since when it is in this state
-	Configured bool      `json:"configured"`
-	Pending    int       `json:"pending"`
-	Printing   int       `json:"printing"`
-	Held       int       `json:"held"` // tickets that wait for the operator to decide
+	Name       string       `json:"name"`
+	Kind       string       `json:"kind,omitempty"`    // one of the kinds; absent for a printer
+	Address    string       `json:"address,omitempty"` // as configured
+	State      StationState `json:"state"`
+	Since      time.Time    `json:"since,omitzero"` // since when it is in this state
+	Configured bool         `json:"configured"`
+	Pending    int          `json:"pending"`
+	Printing   int          `json:"printing"`
+	Held       int          `json:"held"` // tickets that wait for the operator to decide
 	// OldestSeconds is the running time since the oldest open ticket was accepted.
 	OldestSeconds float64            `json:"oldest_seconds"`
 	Hold          *queue.StationHold `json:"hold,omitempty"`
-	Waiting       string             `json:"waiting,omitempty"` // the event that it is waiting for
+	Waiting       string             `json:"waiting,omitempty"` // a person's task, such as no paper
 	Error         string             `json:"error,omitempty"`   // of the last attempt, if it failed
 	Attempt       int                `json:"attempt,omitempty"` // number of the current ticket's attempt
 	NextTry       time.Time          `json:"next_try,omitzero"`

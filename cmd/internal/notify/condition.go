@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// calm is how long something must be fine until it counts as over. It doubles each time it begins
+	// firstCalm is how long something must be fine until it counts as over. It doubles each time it begins
 	// again within unsteady, up to maxCalm: a cable that is loose all evening is a few messages.
-	calm     = time.Minute
-	maxCalm  = time.Hour
-	unsteady = time.Hour
+	firstCalm = time.Minute
+	maxCalm   = time.Hour
+	unsteady  = time.Hour
 )
 
 // A condition is the state of one identity.
@@ -40,11 +40,11 @@ func (c conditions) update(now time.Time, found []finding.Finding, after time.Du
 		}
 		known := c[f.ID]
 		if known == nil {
-			known = &condition{calm: calm}
+			known = &condition{calm: firstCalm}
 			c[f.ID] = known
 		}
 
-		if !known.begun && now.Sub(known.seen) > 2*calm { // else it comes and goes
+		if !known.begun && now.Sub(known.seen) > 2*firstCalm { // else it comes and goes
 			known.since = now
 		}
 		known.Finding, known.seen = f, now
@@ -56,8 +56,9 @@ func (c conditions) update(now time.Time, found []finding.Finding, after time.Du
 			k.begun, k.ended = false, now
 		case !k.begun && k.seen.Equal(now) && now.Sub(k.since) >= k.lasts(after) && k.forPeople(open):
 			k.begun = true
-			if k.calm = min(2*k.calm, maxCalm); now.Sub(k.ended) > unsteady {
-				k.calm = calm
+			k.calm = min(2*k.calm, maxCalm)
+			if now.Sub(k.ended) > unsteady {
+				k.calm = firstCalm
 			}
 		case !k.begun && !k.logged && now.Sub(k.seen) > unsteady:
 			delete(c, id)
@@ -89,7 +90,7 @@ func (k *condition) began() time.Time {
 func (c conditions) assume(t told) {
 	for id, was := range t {
 		if c[id] == nil {
-			c[id] = &condition{Finding: was.Finding, since: was.Since, seen: time.Now(), begun: true, calm: calm}
+			c[id] = &condition{Finding: was.Finding, since: was.Since, seen: time.Now(), begun: true, calm: firstCalm}
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 	open := n.o.Open(now)
 	n.conditions.update(now, found, n.active.After, open)
 	n.log(now)
-	n.keep(found)
+	n.publish(found)
 
 	for _, r := range n.recipients {
 		message, tell := r.news(now, n.conditions, n.active.Repeat, open)
@@ -182,8 +182,8 @@ func (n *Notifier) log(now time.Time) {
 	}
 }
 
-// keep makes the findings those that the metric has and [Notifier.Date] knows.
-func (n *Notifier) keep(found []finding.Finding) {
+// publish makes the findings of this look visible to [Notifier.Collect] and [Notifier.Date].
+func (n *Notifier) publish(found []finding.Finding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.found = map[string]condition{}

@@ -208,7 +208,7 @@ func TestTheJournalAndTheMetricSayWhatBeginsAndWhatIsOver(t *testing.T) {
 		}
 		k.findings = nil
 		want("over", "", began)
-		k.wait(calm)
+		k.wait(firstCalm)
 		want("over for a while", "", began, over)
 	})
 }

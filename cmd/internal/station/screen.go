@@ -33,7 +33,7 @@ type screens struct {
 	log      *slog.Logger
 	pairings *kds.Pairings // which browsers may show which screen
 	metrics  *kds.Metrics
-	orders   checkIndex // for the passes
+	checks   checkIndex // for the passes
 
 	mu           sync.Mutex              // guards the fields below
 	conf         *config.Config          // the latest; it is new before the Set's
@@ -108,8 +108,7 @@ type screen struct {
 	pass   *board.Pass // nil for a screen with tickets of its own
 }
 
-// Lane has the Screen itself and not s: a changed screen is a new one, which is how the dispatcher
-// problems.
+// Lane has the Screen itself and not s: a changed screen is a new one, by which the dispatcher notices the change.
 func (s *screen) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }

@@ -19,7 +19,7 @@ import (
 func (d *screens) siblings(jobs []uint64, leaveOut []string) ([]board.Sibling, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storageTimeout)
 	defer cancel()
-	jobs, err := d.orders.withLater(ctx, d.s.o.Queue, jobs)
+	jobs, err := d.checks.withLater(ctx, d.s.o.Queue, jobs)
 	if err != nil {
 		return nil, err
 	}

@@ -258,8 +258,8 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 	return out
 }
 
-// List is the state of each active station: the results of its attempts, and the knowledge that
-// the station knows of itself, without its queue. It is in the order of the dispatcher, by name. It asks no station,
+// List is the state of each active station without its queue: the results of its attempts, and the station's own
+// report. It is in the order of the dispatcher, by name. It asks no station,
 // so a dead printer does not delay it.
 func (s *Set) List() (out []finding.Station) {
 	active := s.active.Load()

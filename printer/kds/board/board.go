@@ -125,9 +125,9 @@ func (b *Board) Add(ctx context.Context, d ticket.Delivery) error {
 	defer b.write.Unlock()
 
 	was := b.get(d.Job)
-	// A card that came out elsewhere is replaced: the queue gives its ticket here again.
+	// A card whose ticket came out elsewhere gets a new record: the queue gives the ticket here again.
 	if was != nil && was.rec.State != Elsewhere {
-		return b.replace(ctx) // an error may have kept it from that
+		return b.replace(ctx) // the cards that it replaces may still be open, after an error
 	}
 
 	r, err := b.newRecord(d, was)

@@ -20,16 +20,16 @@ type builder struct {
 	look  *Look
 	g     *group
 	first map[string]int // by request: its first card
-	lot   []int          // the indexes of its cards in g: those that are here, or left, together
+	cards []int          // the indexes of its cards in g: those that are here, or that left at one time
 }
 
 // order makes the order, without its version.
 func (b *builder) order() *Order {
-	first := &b.g.members[b.lot[0]]
+	first := &b.g.members[b.cards[0]]
 	o := &Order{Key: b.g.key, State: first.state, Kind: first.t.Kind, Tickets: []Ticket{},
 		Received: cmp.Or(unixMillis(first.t.Received), first.rec.CameAt),
 		Clock:    ticket.Clock(first.t.Received, first.t.Zone), Place: first.rec.Place}
-	for n, i := range b.lot {
+	for n, i := range b.cards {
 		card := &b.g.members[i]
 		b.describe(o, card)
 		if n == 0 && card.state != Open {
@@ -127,7 +127,7 @@ func (b *builder) band(i int) *Void {
 // noteAddsToBumped sets when the earlier cards of the order were bumped, so that the page shows this one as an add-on.
 func (b *builder) noteAddsToBumped(o *Order) {
 	var last *member
-	for i := range b.g.members[:b.lot[0]] {
+	for i := range b.g.members[:b.cards[0]] {
 		card := &b.g.members[i]
 		if card.state == Bumped && !card.t.Void && (last == nil || card.departure > last.departure) {
 			last = card

@@ -36,8 +36,8 @@ func (b *Board) Do(ctx context.Context, c Command) (Result, error) {
 		return b.result(c, jobs, out), nil
 	}
 
-	by := &lastChange{Do: c.Do, Item: c.Item, At: time.Now().UnixMilli(), By: c.ID, Jobs: jobs}
-	err := b.change(ctx, jobs, func(r *record) bool { return b.apply(r, by) })
+	change := &lastChange{Do: c.Do, Item: c.Item, At: time.Now().UnixMilli(), By: c.ID, Jobs: jobs}
+	err := b.change(ctx, jobs, func(r *record) bool { return b.apply(r, change) })
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", c.Do, err)
 	}
@@ -107,8 +107,8 @@ func (o *Order) Replaced() []uint64 { return o.replaced }
 // Ready: at a pass, for a moment after it was opened.
 func (o *Order) Unknown() bool { return o.unknown }
 
-// Group is the name that an order shares with the open one that it was, and with the same order on other screens if it
-// began there with the same ticket.
+// Group is the part of Key before ~. The open and the bumped orders of one group of cards have the same one, also on
+// other screens if the group began there with the same ticket.
 func (o *Order) Group() string {
 	group, _, _ := strings.Cut(o.Key, "~")
 	return group
@@ -229,36 +229,36 @@ func undoable(v Verb) bool { return v != Undo && v != Recall }
 
 // apply changes a record as the command asks. It returns false for a card that the command has changed
 // before, or that was moved since its first delivery.
-func (b *Board) apply(r *record, by *lastChange) bool {
-	if slices.Contains(r.CommandIDs, by.By) || by.Do == Bump && r.State != Open ||
-		by.Do == Recall && r.State == Open || r.State == Replaced {
+func (b *Board) apply(r *record, change *lastChange) bool {
+	if slices.Contains(r.CommandIDs, change.By) || change.Do == Bump && r.State != Open ||
+		change.Do == Recall && r.State == Open || r.State == Replaced {
 		return false
 	}
 
 	last := r.LastChange
 	r.Version++
 	r.Shown = true // a cook pressed on it, so a page has shown it
-	if r.CommandIDs = append(r.CommandIDs, by.By); len(r.CommandIDs) > maxCommandIDs {
+	if r.CommandIDs = append(r.CommandIDs, change.By); len(r.CommandIDs) > maxCommandIDs {
 		r.CommandIDs = r.CommandIDs[len(r.CommandIDs)-maxCommandIDs:]
 	}
 
-	r.LastChange = by
-	r.note(string(by.Do), by.Item)
-	switch by.Do {
+	r.LastChange = change
+	r.note(string(change.Do), change.Item)
+	switch change.Do {
 	case Bump:
 		b.takeOff(r, Bumped)
-		r.DepartedBy = by.By
+		r.DepartedBy = change.By
 	case Recall:
 		if r.State == Elsewhere { // it may also have come out at the backup, or not at all
 			r.Duplicate, r.Paper = true, ""
 		}
 		r.putBack()
 	case ItemDone, ItemUndone:
-		r.setDone(by.Item, by.Do == ItemDone)
+		r.setDone(change.Item, change.Do == ItemDone)
 	case AckVoid:
-		r.AckedAt = cmp.Or(r.AckedAt, by.At)
+		r.AckedAt = cmp.Or(r.AckedAt, change.At)
 	case AckAlarm:
-		r.AlarmAckedAt = cmp.Or(r.AlarmAckedAt, by.At)
+		r.AlarmAckedAt = cmp.Or(r.AlarmAckedAt, change.At)
 	case Undo:
 		if last != nil {
 			r.reverse(last)

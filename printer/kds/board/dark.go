@@ -120,8 +120,7 @@ func paperOf(cards []*entry) ticket.Ticket {
 	return t
 }
 
-// paperLines are the lines of a card under the name of its order, with its state on the screen and the
-// cook has marked as done.
+// paperLines are the lines of a card under the name of its order. Those that a cook has marked as done say so.
 func (e *entry) paperLines() []ticket.Line {
 	t := e.t
 	lines := slices.Clone(t.Lines)

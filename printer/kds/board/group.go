@@ -217,10 +217,10 @@ func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []
 	return out
 }
 
-// assemble makes the orders of a group: one of the cards that are here, and one of each lot that left together.
+// assemble makes the orders of a group: one of the cards that are here, and one of those that left at one time.
 func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 	result := assembled{members: g.members}
-	var lots [][]int
+	var orders [][]int // by their cards
 	first := map[string]int{}
 	for i, c := range g.members {
 		if _, ok := first[c.t.Request]; !ok {
@@ -230,20 +230,20 @@ func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 			continue
 		}
 
-		j := slices.IndexFunc(lots, func(l []int) bool {
+		j := slices.IndexFunc(orders, func(l []int) bool {
 			first := g.members[l[0]]
 			return first.state == c.state && first.with == c.with
 		})
 
 		if j < 0 {
-			lots, j = append(lots, nil), len(lots)
+			orders, j = append(orders, nil), len(orders)
 		}
 
-		lots[j] = append(lots[j], i)
+		orders[j] = append(orders[j], i)
 	}
 
-	for _, lot := range lots {
-		build := builder{look: &a.look, g: g, first: first, lot: lot}
+	for _, cards := range orders {
+		build := builder{look: &a.look, g: g, first: first, cards: cards}
 		order := build.order()
 		if finish != nil {
 			finish(g, order)

@@ -193,7 +193,7 @@ type Progress struct {
 	Void  bool   `json:"void,omitempty"` // it only cancels
 }
 
-// A page's reports of tickets that have no job of their own, or whose job does not matter.
+// The values of Told for a ticket whose job's state does not say how far it is.
 const (
 	toldVoided = "voided" // nothing is left of it
 	toldBumped = "bumped"

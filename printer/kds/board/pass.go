@@ -189,7 +189,7 @@ func (x *Pass) publish() {
 	})
 
 	groups := grouped(members, x.recallFor)
-	x.forgetParts(groups)
+	x.trackParts(groups)
 	x.set(slices.DeleteFunc(x.assembler.orders(groups, x.finish), isOver))
 }
 

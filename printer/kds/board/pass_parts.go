@@ -28,9 +28,8 @@ const (
 // requestKey names a request.
 func requestKey(t *ticket.Ticket) string { return t.Venue + "\x00" + t.Request }
 
-// forgetParts drops the parts of requests that no order has, and notes which must be asked for. write is
-// held.
-func (x *Pass) forgetParts(groups []*group) {
+// trackParts keeps the parts of the requests that have an order, and notes which must be asked for. write is held.
+func (x *Pass) trackParts(groups []*group) {
 	if x.o.Siblings == nil {
 		return
 	}

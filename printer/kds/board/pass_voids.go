@@ -56,7 +56,7 @@ func netVoids(tickets []*partTicket) {
 		for _, d := range p.dishes {
 			switch {
 			case d.void && p.isCopy(tickets):
-				d.usedUp = true // by the first of them
+				d.usedUp = true // the card of which this is a copy has voided already
 			case d.void:
 				voids = append(voids, d)
 			case d.finished:
@@ -77,7 +77,7 @@ func netVoids(tickets []*partTicket) {
 			if void.id == "" || d.id != void.id {
 				continue
 			}
-			void.matchedByID = true // also by a void that was sent before
+			void.matchedByID = true // also if an earlier void has used up that dish
 			if void.canMean(d) {
 				void.take(d)
 			}

@@ -102,8 +102,8 @@ func timelineOf(entries []*entry, more ...Moment) []Moment {
 	return slices.Compact(out)
 }
 
-// Timeline lists the moments of an order, in order of time: with the key of an order, to all tickets of it
-// that the board still has.
+// Timeline lists the moments of the order with that key, in order of time: of all its tickets that the board still
+// has.
 func (b *Board) Timeline(key string) []Moment {
 	if order := b.Order(key); order != nil {
 		return timelineOf(order.entries(b))

@@ -10,9 +10,9 @@ import { word } from "./words.js";
 // a column, whatever the till sends.
 const LONG = 140;
 
-// A Card is a drawn order. blocks: [{node, item, keep}]; blocks with the same item are drawn in one
-// element, which itemElement makes; keep says that a block must not be the last of a column, content that a
-// cook can work from it.
+// A Card is a drawn order. blocks: [{node, item, keep, content}]. Blocks with the same item are drawn in one
+// element, which itemElement makes. keep: the block must not be the last of a column; content: a cook can work
+// from it.
 export class Card {
   constructor(order, { setup, filter }) {
     Object.assign(this, { order, setup, filter });
