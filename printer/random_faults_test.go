@@ -122,7 +122,7 @@ func (e *faultyEvening) check(what string) {
 	e.t.Helper()
 	got := e.paper()
 	for i := range 12 {
-		name, unmarked, all := fmt.Sprintf("T%d", i), 0, 0
+		name, unmarked, all := string(rune('A'+i)), 0, 0
 		for f := range strings.FieldsSeq(got) {
 			if strings.TrimRight(f, "!~") != name {
 				continue
