@@ -2,6 +2,9 @@
 // nearly full. It is pure: it gets facts and returns findings. Everything that tells people of them renders this list:
 // `ticketrail status` and `doctor`, the page for managers, messages, the journal and the metric ticketrail_finding.
 // /readyz shows only whether orders are stored.
+//
+// The fault of a printer comes from printer/status.go by AddState in cmd/internal/station/paper.go and by
+// cmd/internal/app/findings.go, and is judged in station.go. To people it goes by look and news in cmd/internal/notify.
 package finding
 
 import (
