@@ -101,17 +101,17 @@ func Join(known []Station, queues []queue.StationState) []Station {
 				joined.StandsInFor = append(joined.StandsInFor, k.Name)
 			}
 		}
-		joined.settle(st)
+		joined.judge(st)
 		out = append(out, joined)
 	}
 
 	return out
 }
 
-// settle adds the queue's knowledge of the station, and judges. The state is the first that applies, in the order in
+// judge adds the queue's knowledge of the station, and judges. The state is the first that applies, in the order in
 // which the operator must act: without a configuration a hold does not matter, and while held a dead printer does not
 // matter.
-func (p *Station) settle(st queue.StationState) {
+func (p *Station) judge(st queue.StationState) {
 	p.Name, p.Configured, p.Hold, p.Books = st.Name, st.Configured, st.Hold, st.Books
 	p.Pending, p.Printing, p.Held, p.OldestSeconds = st.Pending, st.Printing, st.Held, st.Oldest.Seconds()
 	switch {

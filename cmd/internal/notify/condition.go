@@ -87,19 +87,20 @@ func (k *condition) began() time.Time {
 }
 
 // assume takes over the messages before a start. Such a condition ends after being fine for as long as any other.
-func (c conditions) assume(t told) {
-	for id, was := range t {
+func (c conditions) assume(k knowledge) {
+	for id, before := range k {
 		if c[id] == nil {
-			c[id] = &condition{Finding: was.Finding, since: was.Since, seen: time.Now(), begun: true, calm: firstCalm}
+			c[id] = &condition{Finding: before.Finding, since: before.Since, seen: time.Now(), begun: true,
+				calm: firstCalm}
 		}
 	}
 }
 
-// told is the knowledge of a recipient: the newest event of each identity that is wrong, in a map that JSON stores.
-type told map[string]was
+// knowledge has the newest told event of each identity that is wrong, in a map that JSON stores.
+type knowledge map[string]toldEvent
 
-// was is an event that was told.
-type was struct {
+// A toldEvent is an event that was told.
+type toldEvent struct {
 	Event
 	At time.Time `json:"at"` // when it was told
 }
@@ -109,7 +110,7 @@ type recipient struct {
 	name    string
 	about   []string
 	send    sender
-	told    told
+	told    knowledge
 	sending bool
 	next    time.Time // not before then
 	backoff webhook.Backoff
@@ -121,8 +122,8 @@ func (r *recipient) wants(e Event) bool {
 
 // news is the message that the recipient has not got, and its knowledge afterwards. A finding that became worse, or has
 // more tickets, is told again, and so is one that needs a person and lasts for another repeat; 0: it is not.
-func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, open bool) (*Message, told) {
-	message, tell := &Message{}, maps.Clone(r.told)
+func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, open bool) (*Message, knowledge) {
+	message, told := &Message{}, maps.Clone(r.told)
 	for id, k := range all {
 		event := k.event()
 		before, known := r.told[id]
@@ -140,7 +141,7 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 			event.Again = before.Again + 1
 		}
 		message.Began = append(message.Began, event)
-		tell[id] = was{event, now}
+		told[id] = toldEvent{event, now}
 	}
 
 	for id, before := range r.told {
@@ -150,12 +151,12 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 		event := before.Event
 		event.Level, event.Do, event.Detail = finding.OK, "", ""
 		message.Ended = append(message.Ended, event)
-		delete(tell, id)
+		delete(told, id)
 	}
 
 	slices.SortFunc(message.Began, Event.compare)
 	slices.SortFunc(message.Ended, Event.compare)
-	return message, tell
+	return message, told
 }
 
 // event is the condition as it is told.

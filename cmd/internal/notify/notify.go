@@ -81,7 +81,7 @@ type Notifier struct {
 type outcome struct {
 	to      *recipient
 	message *Message
-	tell    told // the recipient's knowledge if err is nil
+	told    knowledge // of the recipient if err is nil
 	err     error
 }
 
@@ -114,7 +114,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 			return nil
 		case ended := <-n.done:
 			sending--
-			n.settle(ctx, ended)
+			n.noteOutcome(ctx, ended)
 		case <-tick.C:
 			sending += n.look(ctx)
 		}
@@ -138,12 +138,12 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 	n.publish(found)
 
 	for _, r := range n.recipients {
-		message, tell := r.news(now, n.conditions, n.active.Repeat, open)
+		message, told := r.news(now, n.conditions, n.active.Repeat, open)
 		switch {
 		case r.sending || now.Before(r.next) || len(message.Began)+len(message.Ended) == 0:
 			continue
 		case r.name == config.SlipName && len(message.Began) == 0:
-			n.store(ctx, r, tell) // paper that says that all is well would only be in the way
+			n.store(ctx, r, told) // paper that says that all is well would only be in the way
 			continue
 		}
 
@@ -154,7 +154,7 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 		go func() {
 			ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 			defer cancel()
-			n.done <- outcome{r, message, tell, send(ctx, message)}
+			n.done <- outcome{r, message, told, send(ctx, message)}
 		}()
 	}
 
@@ -221,8 +221,8 @@ func (n *Notifier) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// settle books the end of an attempt.
-func (n *Notifier) settle(ctx context.Context, d outcome) {
+// noteOutcome books the end of an attempt.
+func (n *Notifier) noteOutcome(ctx context.Context, d outcome) {
 	who, log := d.to, n.o.Logger.With("to", d.to.name)
 	who.sending = false
 	if d.err != nil {
@@ -238,13 +238,13 @@ func (n *Notifier) settle(ctx context.Context, d outcome) {
 	n.sent.WithLabelValues(who.name, "sent").Inc()
 	log.Info("people were told", "what", d.message.headline(),
 		"began", len(d.message.Began), "ended", len(d.message.Ended))
-	n.store(ctx, who, d.tell)
+	n.store(ctx, who, d.told)
 }
 
 // store keeps the knowledge of a recipient.
-func (n *Notifier) store(ctx context.Context, r *recipient, tell told) {
-	r.told = tell
-	value, err := json.Marshal(tell)
+func (n *Notifier) store(ctx context.Context, r *recipient, told knowledge) {
+	r.told = told
+	value, err := json.Marshal(told)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
 		defer cancel()
@@ -262,7 +262,7 @@ func (n *Notifier) configure(conf *config.Notify) {
 	n.active = conf
 	var next []*recipient
 	add := func(name string, about []string, send sender) {
-		who := &recipient{name: name, told: told{}, backoff: webhook.Backoff{First: firstRetry, Last: lastRetry}}
+		who := &recipient{name: name, told: knowledge{}, backoff: webhook.Backoff{First: firstRetry, Last: lastRetry}}
 		if i := slices.IndexFunc(n.recipients, func(o *recipient) bool { return o.name == name }); i >= 0 {
 			who = n.recipients[i] // it may be sending
 		} else if err := n.load(who); err != nil {
@@ -304,7 +304,13 @@ func (n *Notifier) load(r *recipient) error {
 	if err != nil || !found {
 		return err
 	}
-	return json.Unmarshal(value, &r.told)
+
+	told := knowledge{}
+	if err := json.Unmarshal(value, &told); err != nil {
+		return err
+	}
+	r.told = told
+	return nil
 }
 
 // printSlips prints the events that begin.
