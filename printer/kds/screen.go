@@ -37,7 +37,7 @@ type ScreenOptions struct {
 	ToPaper func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error
 
 	WarnAfter, LateAfter time.Duration // ages at which a card is marked DUE and LATE; 0 is 5 and 8 min
-	// UnseenAfter is how long a ticket may be on a page of the board that was not turned to, until
+	// UnseenAfter is how long a ticket may be among cards that are off the screen and were not turned to, until
 	// that is said; 0 is 45 s.
 	UnseenAfter time.Duration
 	// Repeat is how often a sound comes again until it is acknowledged; 0: it comes once.

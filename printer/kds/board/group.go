@@ -202,7 +202,7 @@ func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []
 		for i, o := range was.orders {
 			if finish != nil && o.State == Open {
 				next := *o
-				// Most have the same parts as before, and need no new version.
+				// Most have the same parts as before, one that was just assembled too, and need no new version.
 				if finish(g, &next); next.Ready != o.Ready || next.Cancelled != o.Cancelled ||
 					next.unknown != o.unknown || !reflect.DeepEqual(next.Parts, o.Parts) {
 					next.seal()

@@ -273,7 +273,9 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 	wanted, _, voided := c.count()
 	cancels := mustAck(&job.Ticket)
 	isWanted := wanted > 0 || voided == 0 && !cancels
-	if !isWanted && !cancels && !job.Cut && !c.isCancelled() {
+	allVoided := wanted == 0 && voided > 0 && !cancels
+	// Of a request that is cut more dishes may be wanted; a cancelled job has a state of its own.
+	if allVoided && !job.Cut && !c.isCancelled() {
 		x.take(p, job.Job, Progress{Kind: job.Kind, State: PartGone, Told: toldVoided}, c.lines())
 		return
 	}
