@@ -149,9 +149,13 @@ func isForCook(v contract.Value, why string) bool {
 	case 't':
 		return hasWordLike(v.Key(), cancellingWords)
 	case '"':
-		_, isNumber := toDecimal(v)
+		if why == positionInList {
+			if _, isNumber := toDecimal(v); !isNumber {
+				return true
+			}
+		}
 		isWord := strings.EqualFold(v.Key(), "amount") && !strings.ContainsAny(v.Text(), "0123456789") // of a topping
-		return why == positionInList && !isNumber || isWord || hasWordLike(v.Key(), allergyWords) ||
+		return isWord || hasWordLike(v.Key(), allergyWords) ||
 			why != identifiers && (hasWordLike(v.Key(), writtenWords) || endsWith(v.Key(), "text"))
 	case '[', '{':
 		return hasWordLike(v.Key(), allergyWords)
