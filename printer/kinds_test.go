@@ -337,3 +337,30 @@ func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
 		})
 	}
 }
+
+func TestASearchSendsNothingThatAnotherDevicePrints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scriptedPrinter{} // it answers nothing
+		id, err := printer.Identify(t.Context(), s, true, true)
+		if err != nil || id != (printer.Identity{}) || strings.Trim(s.all(), "\x00") != "\x10\x04\x01" {
+			t.Errorf("%+v, %v after %q", id, err, s.all())
+		}
+	})
+}
+
+func TestADeviceOfWhichMoreThanAnAnswerIsHeardIsNoPrinter(t *testing.T) {
+	for says, want := range map[string]bool{
+		"\x12": true, "\x13\x12": true, "\xff\xfd\x12": false, "\x12\xff\xfd": false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+				if last(all, "\x10\x04\x01") {
+					_, _ = c.Write([]byte(says))
+				}
+			}}
+			if id, err := printer.Identify(t.Context(), s, true, false); err != nil || id.Printer != want {
+				t.Errorf("%q: %+v, %v", says, id, err)
+			}
+		})
+	}
+}

@@ -92,15 +92,30 @@ func (s *Session) Provoke(ctx context.Context) error {
 	return ErrHeardNothing
 }
 
-// IsPrinter reports whether a printer answers. It sends nothing that one prints: DLE EOT if ask is set, and without an
-// answer it ends its side of the connection, after which a web server complains about the incomplete request.
+// IsPrinter reports whether a printer answers, and nothing else comes. It sends nothing that any device prints: NULs
+// and DLE EOT if ask is set, and without an answer it ends its side of the connection, after which a web server
+// complains about the incomplete request.
 func (s *Session) IsPrinter(ctx context.Context, ask bool) bool {
-	if ask && s.Ask(ctx, provokeTimeout) == nil {
-		// Most letters look like an answer, and a text may come in pieces.
-		return TimedOut(s.waitFor(ctx, identifyQuiet, never))
+	if !ask || s.askQuietly(ctx) != nil {
+		_ = s.Provoke(ctx)
+		return false
 	}
-	_ = s.Provoke(ctx)
-	return false
+
+	// Most letters look like an answer, and a text may come in pieces.
+	quiet := TimedOut(s.waitFor(ctx, identifyQuiet, never))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return quiet && !s.unknown
+}
+
+// askQuietly is [Session.Ask] without the command that brings late answers: a device that does not know ESC = prints
+// its second byte.
+func (s *Session) askQuietly(ctx context.Context) error {
+	err := s.Ask(ctx, nudgeAfter) // no longer, or it nudges
+	if TimedOut(err) {
+		err = s.waitFor(ctx, provokeTimeout-nudgeAfter, func() bool { return s.pending == 0 })
+	}
+	return err
 }
 
 // Model asks for maker and model, GS I 66 and 67, which are answered in order and not while the printer is offline.

@@ -265,7 +265,7 @@ func (s *Session) handle(replies []escpos.Reply, err error) {
 	}
 }
 
-// handleOne records one reply; s.mu is held. XON and XOFF are flow control and no answers, as are unknown bytes.
+// handleOne records one reply; s.mu is held. XON and XOFF are flow control and no answers.
 func (s *Session) handleOne(r escpos.Reply) {
 	switch r.Kind {
 	case escpos.RealTimeReply:
@@ -301,6 +301,8 @@ func (s *Session) handleOne(r escpos.Reply) {
 		if name := shown(string(r.Data)); r.Byte == '_' && name != "" {
 			s.model = append(s.model, name)
 		}
+	case escpos.UnknownReply:
+		s.unknown = true
 	}
 }
 

@@ -50,6 +50,7 @@ type Session struct {
 	pushed     int           // ASB replies
 	unexpected int           // replies to GS r that was not asked
 	model      []string      // in answer to GS I
+	unknown    bool          // bytes came that no printer sends
 
 	pending byte // the n of the DLE EOT that is not answered yet; 0: none
 	askedAt time.Time
