@@ -272,7 +272,8 @@ func (n *Notifier) configure(conf *config.Notify) {
 
 		who.about, who.send = about, send
 		for id, before := range who.told {
-			if before.ID != id || !who.wants(before.Event) { // an earlier version told of topics
+			// An earlier version told of topics, or had its own form of an event, without the subject.
+			if before.ID != id || before.Subject == "" || !who.wants(before.Event) {
 				delete(who.told, id)
 			}
 		}

@@ -274,6 +274,22 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 	})
 }
 
+func TestAnEventThatAnEarlierVersionStoredIsNotToldWithoutItsSubject(t *testing.T) {
+	bubble(t, func(t *testing.T, k *kitchen) {
+		k.store = queuetest.NewStore()
+		const stored = `{"disk/low": {"id": "disk/low", "topic": "disk", "level": "warn", "text": "9 MB free"},
+			"station/grill/down":
+				{"id": "station/grill/down", "topic": "stations", "station": "grill", "level": "fail"}}`
+		if err := k.store.Put(t.Context(), to().To[0].Name, []byte(stored)); err != nil {
+			t.Fatal(err)
+		}
+		k.start(to())
+		k.findings = []finding.Finding{topic(finding.Warn, "clock")}
+		k.wait(time.Hour)
+		k.expect("+clock")
+	})
+}
+
 func TestWhatWasOverBeforeItCouldBeDeliveredIsNotTold(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kitchen) {
 		k.start(to())
