@@ -67,9 +67,12 @@ func (k *checker) screens() {
 
 // prepScreen checks the keys of a screen with tickets of its own.
 func (k *checker) prepScreen(at string, s *Screen) {
-	for _, key := range []string{"of", "leave_out", "pickup_names"} {
-		if k.lines[at+"."+key] != 0 {
-			k.add(at+"."+key, "is only for screens of mode pass")
+	for _, key := range []struct {
+		name string
+		set  bool
+	}{{"of", len(s.Of) > 0}, {"leave_out", len(s.LeaveOut) > 0}, {"pickup_names", s.PickupNames}} {
+		if key.set {
+			k.add(at+"."+key.name, "is only for screens of mode pass")
 		}
 	}
 	if b, _ := k.c.BackupOf(s.Name); b == "" && !k.hasProblemBelow(at) && !k.hasProblem("fallback") {
