@@ -1,6 +1,7 @@
 package kds
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ var wordTable = sync.OnceValue(func() (rows map[string][]string) {
 
 // Tell says a moment in English. The text may have names of the order.
 func Tell(m board.Moment) string {
-	text := wordsIn("en")["did_"+m.What]
+	text := cmp.Or(wordsIn("en")["did_"+m.What], m.What) // another version may have stored other moments
 	return strings.NewReplacer("{station}", m.Station, "{item}", m.Item, "{at}", m.Paper).Replace(text)
 }
 

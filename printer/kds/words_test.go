@@ -12,6 +12,7 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/printer/kds"
+	"ticketrail/printer/kds/board"
 )
 
 func TestEveryLanguageHasEveryTextWithTheSamePlaceholders(t *testing.T) {
@@ -124,6 +125,15 @@ func TestThePagesAreInTheLanguageOfTheVenue(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAMomentOfAnotherVersionIsTold(t *testing.T) {
+	if got := kds.Tell(board.Moment{What: "put", Station: "grill"}); got != "put" {
+		t.Errorf("%q", got)
+	}
+	if got := kds.Tell(board.Moment{What: "came", Station: "grill"}); got != "on the board of grill" {
+		t.Errorf("%q", got)
+	}
 }
 
 // readWords returns the rows of the table of texts.
