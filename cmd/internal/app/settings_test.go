@@ -43,6 +43,10 @@ func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T
 		t.Errorf("refused changes left %+v", now)
 	}
 
+	draft := d.path + ".new" // a person's
+	if err := os.WriteFile(draft, []byte("printers: []"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	printer := fmt.Sprintf(
 		`printer {"version":%q,"name":"grill","address":"tcp://127.0.0.1:2","profile":"epson-tm-t88"}`, old.Version)
 	if code, body := d.change(printer); code != http.StatusOK {
@@ -54,6 +58,9 @@ func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T
 	if now := d.settings(); now.Printers[0] != (setup.Printer{
 		Name: "grill", Address: "tcp://127.0.0.1:2", Profile: "epson-tm-t88"}) {
 		t.Errorf("the file has %+v", now.Printers)
+	}
+	if b, err := os.ReadFile(draft); err != nil || string(b) != "printers: []" {
+		t.Errorf("%v: the draft of a person is %q", err, b)
 	}
 	for path, text := range map[string]string{d.path: "# for managers", d.path + ".previous": d.text} {
 		b, err := os.ReadFile(path)

@@ -147,14 +147,14 @@ func (d *Draft) Write() error {
 
 // replace puts data on the disk at path, whole or not at all, with the rights of the file like. Only root can keep
 // another owner: the file then belongs to the daemon, and keeps the group by which both read it. A crash can leave the
-// file NAME.new, which the next change replaces.
+// file .NAME.new, which the next change replaces; NAME.new may be a person's.
 func replace(path string, data []byte, like string) error {
 	info, err := os.Stat(like)
 	if err != nil {
 		return err
 	}
 
-	next := path + ".new"
+	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
 	_ = os.Remove(next) // an error comes from making it
 	file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
