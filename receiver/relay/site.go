@@ -26,8 +26,8 @@ type Site struct {
 	Behind      []string      `json:"-"`                     // servers that do not know how far the box is
 }
 
-// Sites lists the venues that have a consumer, the configuration file's included, with the reports of
-// their boxes. The other times are by the servers' clocks. After an error, it has those that could be read.
+// Sites lists the venues that have a consumer, with the reports of their boxes. The other times are by the servers'
+// clocks. After an error, it has those that could be read.
 func (s *Stream) Sites(ctx context.Context, boxes map[string]BoxState) ([]Site, error) {
 	sites, now := []Site{}, time.Now()
 	err := s.eachConsumer(ctx, func(id string, mu *sync.Mutex) error {
