@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -77,10 +78,16 @@ func logConnection(log *slog.Logger) nats.Option {
 	}
 }
 
-// writeSecret replaces a file with one for its owner alone. Nobody accepts what is in it yet.
+// writeSecret replaces a file with one for its owner alone, and makes it durable: the servers accept it afterwards, and
+// it is nowhere else. Nobody else can have made or linked the file that it writes.
 func writeSecret(path string, text string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := syscall.Unlink(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // no folder, also if it is empty
+		return &fs.PathError{Op: "replace", Path: path, Err: err}
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, []byte(text+"\n"), 0o600)
+	_, err = file.WriteString(text + "\n")
+	return errors.Join(err, file.Sync(), file.Close())
 }

@@ -190,3 +190,25 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestATokenReplacesAFileAndNoFolder(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "grill.token")
+	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeSecret(dir, "new"); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a folder: %v", err)
+	}
+	empty := t.TempDir()
+	if err := writeSecret(empty, "new"); err == nil {
+		t.Error("an empty folder is replaced")
+	}
+	if err := writeSecret(file, "new"); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(file)
+	if info, statErr := os.Stat(file); err != nil || statErr != nil || string(text) != "new\n" || info.Mode() != 0o600 {
+		t.Errorf("%q, %v, %v %v", text, info, err, statErr)
+	}
+}
