@@ -55,8 +55,11 @@ func charsetOf(o Options) charset {
 
 // has reports whether the printer's own characters include r.
 func (t *charset) has(r rune) bool {
+	if isASCII(r) { // first, because most text is ASCII and no page has it
+		return true
+	}
 	_, _, inPage := findInPages(t.pages, -1, r)
-	return isASCII(r) || inPage || t.twoByte.letter(r) != nil
+	return inPage || t.twoByte.letter(r) != nil
 }
 
 func (t *charset) hasAll(s string) bool { return all(s, t.has) }
