@@ -63,7 +63,7 @@ func TestPagesAreNotToldWhatIsNotStored(t *testing.T) {
 
 func TestACardThatCannotBeReadHidesNoOther(t *testing.T) {
 	good := queuetest.NewStore()
-	put(t, open(t, good), order(1, "Burger"))
+	put(t, open(t, good), order(1, "Burger"), order(2, "Pie"))
 	whole := good.Value(cardKey(1))
 	for _, c := range [][2]string{
 		{`"job":1,`, `"job":`},
@@ -80,13 +80,14 @@ func TestACardThatCannotBeReadHidesNoOther(t *testing.T) {
 		}
 		s := queuetest.NewStore()
 		s.Set(cardKey(1), damaged)
+		s.Set(cardKey(2), good.Value(cardKey(2)))
 		b := open(t, s)
 		put(t, b, order(3, "Soup"), order(4, "Cake"))
-		wantJobs(t, b, "3 4 |")
+		wantJobs(t, b, "2 3 4 |")
 		if s.Value(cardKey(1)) != damaged {
 			t.Errorf("with %s: it is not kept for who looks for it", c[1])
 		}
-		if put(t, b, order(1, "Burger")); jobs(b) != "3 4 1 |" || jobs(open(t, s)) != "3 4 1 |" {
+		if put(t, b, order(1, "Burger")); jobs(b) != "2 3 4 1 |" || jobs(open(t, s)) != "2 3 4 1 |" {
 			t.Errorf("with %s, after it was delivered again: board %q, at the next start %q", c[1], jobs(b),
 				jobs(open(t, s)))
 		}
