@@ -15,8 +15,9 @@ import (
 type configFile struct {
 	path string // empty: a daemon without one
 
-	mu     sync.Mutex      // guards reload
-	reload finding.Problem // why the last reload failed although the file is valid; else zero
+	mu     sync.Mutex        // guards the fields below
+	reload finding.Problem   // why the last reload failed although the file is valid; else zero
+	found  []finding.Problem // at the last look
 }
 
 // reloaded stores how a reload went. A file that is valid and cannot be used, because a port is taken, stays a
@@ -28,8 +29,9 @@ func (f *configFile) reloaded(err error) {
 	}
 
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.reload = failed
+	f.mu.Unlock()
+	f.problems()
 }
 
 // problems are why the next start would fail; none if it would not. It reads the files that the next start would read,
@@ -46,5 +48,14 @@ func (f *configFile) problems() []finding.Problem {
 	if f.reload.Kind != "" {
 		found = append(found, f.reload)
 	}
+	f.found = found
 	return found
+}
+
+// known are the problems of the last look. No file is read for it: the watchdog must not wait for a disk that may be
+// another one than the orders'.
+func (f *configFile) known() []finding.Problem {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.found
 }

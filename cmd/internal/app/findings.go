@@ -23,6 +23,7 @@ const recently = time.Hour
 // small records of three days, for the jobs of the last hour and those that failed.
 func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 	facts := a.facts()
+	facts.Configuration.Refused = a.file.problems() // who asks has perhaps just changed it
 	err := a.readHistory(ctx, &facts.Orders)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -50,7 +51,7 @@ func (a *App) facts() finding.Facts {
 	}
 
 	f := finding.Facts{Now: now, Stations: a.stationList(), Orders: a.storage(), Database: a.database(),
-		Configuration: finding.Configuration{Refused: a.file.problems(), Restart: a.needsRestart(),
+		Configuration: finding.Configuration{Refused: a.file.known(), Restart: a.needsRestart(),
 			None: a.o.ConfigPath == ""},
 		Certificates: a.certificates(), Disk: doctor.DiskOf(filepath.Dir(a.startConfig.Storage.Path)),
 		Clock: finding.Clock{Synchronized: a.clock().Synchronized()}, Version: admin.ThisBuild().Version,

@@ -2,9 +2,14 @@ package app_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/daemontest"
 )
 
 func TestAReloadAppliesTheWholeFileOrNothingAndARefusedFileIsInEveryListing(t *testing.T) {
@@ -50,5 +55,33 @@ func TestAReloadAppliesTheWholeFileOrNothingAndARefusedFileIsInEveryListing(t *t
 	d.rewrite("fallback: grill", "fallback: bar")
 	if _, err := d.Reload(); err != nil || !strings.Contains(d.StatusLine(), "grill: no longer in the configuration") {
 		t.Errorf("without grill: %v, %s", err, d.StatusLine())
+	}
+}
+
+// TestTheLineOfSystemctlStatusReadsNoConfiguration asks as the watchdog does: a file on a disk that hangs must not let
+// systemd kill a daemon that prints.
+func TestTheLineOfSystemctlStatusReadsNoConfiguration(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("receiver: { listen: \"127.0.0.1:0\" }\nmetrics: { listen: \"\" }\ndisplay: { listen: \"\" }\n" +
+		"admin: { socket: s }\nstorage: { path: t.db }\n" +
+		"venues: [ { id: " + daemontest.VenueID + ", name: Harbour Grill, timezone: UTC } ]\n" + grillOnly)
+	a, err := app.New(t.Context(), app.Options{ConfigPath: path, Log: t.Output(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+
+	write("printer: []")
+	if line := a.StatusLine(); strings.Contains(line, "configuration") {
+		t.Errorf("before somebody looked: %s", line)
+	}
+	if _, err := a.Findings(t.Context()); err != nil || !strings.Contains(a.StatusLine(), "configuration on disk") {
+		t.Errorf("%v, afterwards: %s", err, a.StatusLine())
 	}
 }
