@@ -184,35 +184,59 @@ func TestAPanicIsAnswered500AndTheBodyIsKept(t *testing.T) {
 }
 
 func TestAllLargeBodiesTogetherHaveALimit(t *testing.T) {
-	big := []byte(strings.Replace(burger, `"items"`, `"pad":"`+strings.Repeat("x", 500_000)+`","items"`, 1))
-	b := newTestbed(t, nil)
-	wants := func(body []byte, status int, counted int64) {
-		t.Helper()
-		if w := b.do(post(body)); w.Code != status || b.largeReserved.Load() != counted {
-			t.Errorf("%d %s; %d bytes are counted, want %d", w.Code, w.Body, b.largeReserved.Load(), counted)
+	pad := noise(100_000) + strings.Repeat("x", 400_000)
+	big := strings.Replace(burger, `"items"`, `"pad":"`+pad+`","items"`, 1)
+	for name, body := range map[string][]byte{"as it is": []byte(big), "compressed": compressed(big)} {
+		b := newTestbed(t, func(_ *Options, p *Policy) { p.MaxBody = 1 << 20 })
+		counts := func(when string, want int64) {
+			if got := b.largeReserved.Load(); got != want {
+				t.Errorf("%s, %s: %d bytes are counted, want %d", name, when, got, want)
+			}
 		}
-	}
 
-	const others = maxLargeBodies - 200_000
-	b.largeReserved.Store(others)
-	wants(big, 503, others)
-	wants([]byte(burger), 200, others)
-	b.largeReserved.Store(0)
-	wants(big, 200, 0)
-	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { panic("boom") }
-	wants(big, 500, 0)
+		const room = 200_000
+		b.largeReserved.Store(maxLargeBodies - room)
+		w := b.do(post(body))
+		if code, _ := errorOf(t, w.Body.Bytes()); code != TooSlow {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		if w := b.do(post([]byte(burger))); w.Code != 200 {
+			t.Errorf("%s: a small one: %d %s", name, w.Code, w.Body)
+		}
+		counts("refused", maxLargeBodies-room)
+
+		b.largeReserved.Store(0)
+		if w := b.do(post(body)); w.Code != 200 {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		counts("stored", 0)
+		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { panic("boom") }
+		if w := b.do(post(body)); w.Code != 500 {
+			t.Errorf("%s: after a panic: %d %s", name, w.Code, w.Body)
+		}
+		counts("after a panic", 0)
+	}
 }
 
 func TestABodyOfExactlyTheLimitIsRead(t *testing.T) {
 	for _, limit := range []int{len(burger), 4096, maxSmallBody, maxSmallBody + 1, 300_000} {
-		for over := range 2 {
-			body := burger + strings.Repeat(" ", limit-len(burger)+over)
-			for _, length := range []int64{int64(len(body)), -1} {
+		for _, how := range []string{"with its length", "chunked", "compressed"} {
+			for over := range 2 {
 				b := newTestbed(t, func(_ *Options, p *Policy) { p.MaxBody = int64(limit) })
+				body := burger + strings.Repeat(" ", limit-len(burger)+over)
+				// A body of spaces would be a bomb.
+				if head := `{"x":"`; how == "compressed" && limit > len(burger) {
+					body = head + noise(limit)[:limit+over-len(head)-len(burger)-1] + `",` + burger[1:]
+				}
 				req := post([]byte(body))
-				req.ContentLength = length
+				switch how {
+				case "chunked":
+					req.ContentLength = -1
+				case "compressed":
+					req = post(compressed(body))
+				}
 				if w := b.do(req); (w.Code == 200) != (over == 0) {
-					t.Errorf("limit %d, %d over, length %d: %d %s", limit, over, length, w.Code, w.Body)
+					t.Errorf("limit %d, %d over, %s: %d %s", limit, over, how, w.Code, w.Body)
 				}
 			}
 		}

@@ -2,6 +2,8 @@ package receiver
 
 import (
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -213,6 +215,9 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	}
 
 	x.bodyRead = err == nil
+	if err == nil {
+		err = r.decompress(x, limit)
+	}
 	if err != nil {
 		x.truncated = true
 		return x.bodyError(err)
@@ -253,6 +258,43 @@ func (r *Receiver) reserve(x *exchange, size int64) bool {
 	return true
 }
 
+// maxRatio is how many times larger than it was sent a compressed body may be, unless it is small: orders
+// compress to a tenth, and orders of many equal items to a fiftieth.
+const maxRatio = 100
+
+// decompress replaces a body that was compressed with gzip. It looks at the first bytes, which no JSON has,
+// and not at Content-Encoding: a proxy may have left the header and not the compression, or the reverse. The
+// part that was decompressed before an error stays, for a person to see.
+func (r *Receiver) decompress(x *exchange, limit int64) error {
+	if !bytes.HasPrefix(x.body, gzipMagic) {
+		return nil
+	}
+
+	sent := int64(len(x.body))
+	most := min(limit, max(maxRatio*sent, 4*maxSmallBody))
+	from, err := gzip.NewReader(bytes.NewReader(x.body))
+	if err == nil {
+		err = r.readAll(x, io.LimitReader(from, most+1), most)
+	}
+
+	switch {
+	case int64(len(x.body)) > limit:
+		return tooLarge(limit)
+	case int64(len(x.body)) > most:
+		return &refusal{BodyTooLarge, fmt.Sprintf("the body is more than %d times larger than its compressed form",
+			maxRatio)}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &refusal{InvalidJSON, "the compressed body ends in the middle"}
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), isCorrupt(err):
+		return &refusal{InvalidJSON, "the compressed body is damaged"}
+	}
+	return err
+}
+
+var gzipMagic = []byte{0x1f, 0x8b}
+
+func isCorrupt(err error) bool { _, ok := errors.AsType[flate.CorruptInputError](err); return ok }
+
 // bodyError is the refusal for an error while the body was read. A broken connection is no 4xx,
 // because a retry may help.
 func (x *exchange) bodyError(err error) error {
@@ -282,6 +324,10 @@ func (r *Receiver) readRefused(x *exchange, req *http.Request) {
 
 	err := r.readAll(x, from, size)
 	x.truncated = err != nil || len(x.body) > maxRejectBody
+	if r.decompress(x, maxRejectBody) != nil {
+		x.truncated = true
+	}
+
 	if x.truncated {
 		_, _ = io.CopyN(io.Discard, req.Body, lingerBytes)
 	}
