@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -102,9 +103,15 @@ func (c *cli) writeBackup(ctx context.Context, path string) (n int64, err error)
 		return 0, err
 	}
 
-	if err := os.Rename(part.Name(), path); err != nil {
+	// A link, unlike a rename, replaces nothing. But a USB stick with FAT has none.
+	err = os.Link(part.Name(), path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
 		return 0, err
 	}
+
 	return n, syncFolder(path)
 }
 

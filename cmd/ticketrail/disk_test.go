@@ -139,6 +139,16 @@ func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
 	k.checkPaper(acked, nil, nil)
 }
 
+// TestABackupIsWrittenToADiskWithoutLinks: a USB stick has FAT, which has no hard links.
+func TestABackupIsWrittenToADiskWithoutLinks(t *testing.T) {
+	slow.Test(t, "strace")
+	k := newDaemon(t, "", "grill")
+	k.start()
+	path := filepath.Join(k.dir, "b.db")
+	runShell(t, "strace -D -f -qq -o /dev/null -e trace=linkat -e inject=linkat:error=EPERM "+
+		"ticketrail db backup %s --socket %s && ticketrail db check %s", path, filepath.Join(k.dir, "s"), path)
+}
+
 func runShell(t *testing.T, format string, args ...any) {
 	t.Helper()
 	script := fmt.Sprintf(format, args...)

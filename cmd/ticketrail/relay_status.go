@@ -47,7 +47,7 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 		findings = findings[:sitesShown]
 	}
 
-	text := findingsText(findings)
+	text := findingsText(findings, coloured(c.out))
 	if more := len(o.Findings) - len(findings); more > 0 {
 		text += fmt.Sprintf("… and %d more: --all\n", more)
 	}

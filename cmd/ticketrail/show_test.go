@@ -86,11 +86,16 @@ func TestDurationsAreShort(t *testing.T) {
 	}
 }
 
-func TestOfManyJobNumbersTheFirstAndTheLastAreSaid(t *testing.T) {
-	for want, ids := range map[string][]uint64{"now job 7": {7}, "now jobs 7 … 31": {7, 8, 30, 31}} {
-		if got := jobNumbers(ids); got != want {
-			t.Errorf("%v: %s, want %s", ids, got, want)
-		}
+func TestOfManyJobNumbersOnlySomeAreListed(t *testing.T) {
+	var ids []uint64
+	for i := range uint64(30) {
+		ids = append(ids, i+1)
+	}
+	if got := jobNumbers(ids[:1]); got != "now job 1" {
+		t.Error(got)
+	}
+	if got := jobNumbers(ids); !strings.HasSuffix(got, " 20 … 30") || !strings.HasPrefix(got, "now jobs 1 2 ") {
+		t.Error(got)
 	}
 }
 
@@ -119,7 +124,7 @@ func TestAFaultThatOnlyDoctorSeesStandsBesideASubjectThatTheDaemonCallsFine(t *t
 	}
 }
 
-func TestAFindingIsALineAndItsRemedyAnother(t *testing.T) {
+func TestFindingsKeepTheirWordsInColour(t *testing.T) {
 	findings := []finding.Finding{
 		{Level: finding.Fail, Subject: "grill", Text: "paper out", Do: "put in a new roll"},
 		{Level: finding.Warn, Subject: "clock", Text: "not synchronized\x1b[2J"},
@@ -127,8 +132,13 @@ func TestAFindingIsALineAndItsRemedyAnother(t *testing.T) {
 	}
 	plain := "FAIL  grill   paper out\n              to fix: put in a new roll\nWARN  clock   not synchronized�[2J\n" +
 		"OK    orders  42\n"
-	if got := findingsText(findings); got != plain {
+	if got := findingsText(findings, false); got != plain {
 		t.Errorf("the findings are\n%s", got)
+	}
+	coloured := strings.NewReplacer("FAIL", "\x1b[1;31mFAIL\x1b[0m", "WARN", "\x1b[33mWARN\x1b[0m",
+		"OK", "\x1b[32mOK\x1b[0m").Replace(plain)
+	if got := findingsText(findings, true); got != coloured {
+		t.Errorf("in colour they are\n%q", got)
 	}
 }
 
@@ -138,7 +148,7 @@ func TestASubjectThatFailsIsNotOKToo(t *testing.T) {
 		{Level: finding.Fail, Subject: "disk", Text: "paper out", Station: true},
 		{Level: finding.OK, Subject: "orders", Text: "0 orders"},
 		{Level: finding.OK, Subject: "disk", Text: "900 MB free"},
-	})
+	}, false)
 	want := "FAIL  orders  the disk is full\nFAIL  disk    paper out\n" +
 		"      orders  0 orders\nOK    disk    900 MB free\n"
 	if got != want {

@@ -69,7 +69,7 @@ func (c *cli) showFindings(found []finding.Finding) error {
 }
 
 func (c *cli) printFindings(found []finding.Finding) error {
-	return write(c.out, findingsText(found))
+	return write(c.out, findingsText(found, coloured(c.out)))
 }
 
 // personNeeded is the error that names the subjects that need a person.
@@ -105,7 +105,7 @@ func cause(f finding.Finding) string {
 }
 
 // findingsText is a line for each finding, and one for its remedy.
-func findingsText(findings []finding.Finding) string {
+func findingsText(findings []finding.Finding, colour bool) string {
 	var b strings.Builder
 	rows := newTable(&b)
 	for _, f := range findings {
@@ -127,7 +127,13 @@ func findingsText(findings []finding.Finding) string {
 	}
 
 	_ = rows.end() // a strings.Builder takes everything
-	return b.String()
+	if !colour {
+		return b.String()
+	}
+
+	// The words stay: a colour alone says nothing to whoever cannot see it.
+	return strings.NewReplacer("\nFAIL ", "\n\x1b[1;31mFAIL\x1b[0m ", "\nWARN ", "\n\x1b[33mWARN\x1b[0m ",
+		"\nOK ", "\n\x1b[32mOK\x1b[0m ").Replace("\n" + b.String())[1:]
 }
 
 // overview asks the daemon and adds the facts that only this program can see.
