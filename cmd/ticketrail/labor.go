@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"encoding/csv"
 	"errors"
 	"fmt"
-	"strconv"
+	"io"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +18,11 @@ import (
 )
 
 // The labor commands read employees and payroll periods from the point-of-sale API, for an
-// accountant and not for the kitchen. They share one form: a table for people, JSON for a program.
-// An incomplete list must never look complete, because wages are computed from it.
+// accountant and not for the kitchen. They share one form: a table for people, CSV for a
+// spreadsheet, JSON for a program. An incomplete list must never look complete, because wages are
+// computed from it.
 
-// A report is the answer to a labor command: rows for the table, and the records for JSON. Without an
+// A report is the answer to a labor command: rows for the table and for CSV, and the records for JSON. Without an
 // answer it has no records.
 type report struct {
 	rows    [][]string
@@ -31,7 +34,7 @@ func (c *cli) labor(
 	use, short string, columns []string, get func(context.Context, *pos.Account) (report, error),
 ) *cobra.Command {
 	var venue string
-	var allVenues bool
+	var asCSV, allVenues bool
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
@@ -40,10 +43,16 @@ The service must not say that the token is for another venue. If a list breaks
 off, nothing of it is printed. If its length is not the count that the service
 reports, what was received is printed, and the exit code is 1.
 
---json prints the records as the service sent them, from which other programs
-make a spreadsheet. With --all-venues the first column is the venue, and JSON
-has one object for each venue: venue (its id), name, records; records is null if
-they could not be read. The others are printed then, and the exit code is 1.`, use),
+--json prints the records as the service sent them. Without it there are these
+columns, as a table, or with --csv as CSV with a header line:
+%s
+With --all-venues the first column is the venue, and JSON has one object for
+each venue: venue (its id), name, records; records is null if they could not be
+read. The others are printed then, and the exit code is 1.
+The CSV is UTF-8 as in RFC 4180, with a line feed at the end of each line.
+Spreadsheets run a cell that begins with = + - @ as a formula: such a cell gets
+an apostrophe in front. Control characters and text direction marks become
+spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  ")),
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conf, venues, err := doctor.ServiceVenues(c.config, venue, allVenues)
@@ -63,24 +72,24 @@ they could not be read. The others are printed then, and the exit code is 1.`, u
 				return problem
 			}
 			if allVenues {
-				columns = append([]string{"VENUE"}, columns...)
+				columns = append([]string{"venue"}, columns...)
 			}
-			err = c.show(found.records, func() error {
-				table := newTable(c.out, columns...)
-				for _, row := range found.rows {
-					for i, cell := range row {
-						row[i] = cmp.Or(cell, "-") // an empty cell would make the next column look like this one
-					}
-					table.row(row...)
-				}
-				return table.end()
-			})
+			switch {
+			case c.asJSON:
+				err = showJSON(c.out, found.records)
+			case asCSV:
+				err = found.writeCSV(c.out, columns)
+			default:
+				err = found.writeTable(c.out, columns)
+			}
 			return errors.Join(err, problem)
 		},
 	}
 	c.venueFlag(cmd, &venue, "`venue`, by name or id (if there are several: this or --all-venues)")
 	cmd.Flags().BoolVar(&allVenues, "all-venues", false, "all venues of the configuration, in its order")
 	c.jsonFlag(cmd)
+	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
+	cmd.MarkFlagsMutuallyExclusive("json", "csv")
 	cmd.MarkFlagsMutuallyExclusive("venue", "all-venues")
 	return cmd
 }
@@ -112,62 +121,55 @@ func ask(venues []config.Venue, several bool, one func(venue string) (report, er
 	return all, problem
 }
 
-// laborEmployees lists the ids that timecards and orders refer to, with their names. The service
-// returns active employees only.
-func (c *cli) laborEmployees() *cobra.Command {
-	columns := []string{"ID", "NAME", "FIRST_NAME", "LAST_NAME", "UPDATED_AT"}
-	short := "list the active employees of a venue"
-	return c.labor("employees", short, columns, func(ctx context.Context, venue *pos.Account) (report, error) {
-		all, err := pos.Collect(venue.Employees(ctx))
-		if all == nil {
-			return report{}, err
+// writeTable changes the rows, which are used once.
+func (r report) writeTable(w io.Writer, columns []string) error {
+	aligned := newTable(w, strings.Split(strings.ToUpper(strings.Join(columns, " ")), " ")...)
+	for _, row := range r.rows {
+		for i, cell := range row {
+			row[i] = cmp.Or(cell, "-") // an empty cell would make the next column look like this one
 		}
-
-		records, rows := []json.RawMessage{}, [][]string{}
-		for _, e := range all {
-			records = append(records, e.Raw)
-			rows = append(rows, []string{e.ID, e.Name, e.FirstName, e.LastName, e.UpdatedAt})
-		}
-		return report{rows, records}, err
-	})
-}
-
-// laborPayrollPeriods lists the periods as the service has them. Start and end are dates without a
-// time or a zone, whatever the service's field names say, so they are passed on as text.
-func (c *cli) laborPayrollPeriods() *cobra.Command {
-	columns := []string{
-		"ID", "START", "END", "TIMEZONE", "PAY_PERIOD_START", "PAY_PERIOD_END", "OVERTIME_DAILY_HOURS",
-		"OVERTIME_DAILY_DOUBLE_HOURS", "OVERTIME_WEEKLY_HOURS", "OVERTIME_WEEK_START",
-		"SCHEDULING_WEEK_START", "UPDATED_AT",
+		aligned.row(row...)
 	}
 
-	short := "list the payroll periods of a venue and their overtime rules"
-	return c.labor("payrollperiods", short, columns, func(ctx context.Context, venue *pos.Account) (report, error) {
-		all, err := venue.PayrollPeriods(ctx)
-		if all == nil {
-			return report{}, err
-		}
-
-		records, rows := []json.RawMessage{}, [][]string{}
-		for _, p := range all {
-			records = append(records, p.Raw)
-			meta := p.Meta
-			rows = append(rows, []string{
-				p.ID, p.Start, p.End, meta.Timezone, meta.PayPeriodStart, meta.PayPeriodEnd,
-				formatHours(meta.OvertimeDaily), formatHours(meta.OvertimeDailyDouble),
-				formatHours(meta.OvertimeWeekly),
-				meta.OvertimeStartDay, meta.SchedulingStartDay, p.UpdatedAt,
-			})
-		}
-
-		return report{rows, records}, err
-	})
+	return aligned.end()
 }
 
-// formatHours is empty if the service sent no number, which differs from 0 hours.
-func formatHours(h *float64) string {
-	if h == nil {
-		return ""
+// writeCSV writes every value through csvCell, headers excepted, which are ours.
+func (r report) writeCSV(w io.Writer, columns []string) error {
+	out := csv.NewWriter(w)
+	// The writer remembers its first error, and Error returns it.
+	_ = out.Write(columns)
+	for _, row := range r.rows {
+		for i := range row {
+			row[i] = csvCell(row[i])
+		}
+		_ = out.Write(row)
 	}
-	return strconv.FormatFloat(*h, 'f', -1, 64)
+
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// csvCell makes a value safe for a spreadsheet and for a terminal. Names come from the service and
+// any of its users may have typed them there: a value that begins like a formula, also in full-width
+// characters or behind blanks, gets an apostrophe; control characters and text direction marks,
+// which can make a value read as another one, become spaces. An employee named "=HYPERLINK(…)"
+// would otherwise run in the accountant's spreadsheet (CSV injection).
+func csvCell(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return ' '
+		}
+		return r
+		// Some spreadsheets refuse a whole file with one invalid byte.
+	}, strings.ToValidUTF8(s, "\ufffd"))
+	first := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	if first != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(first)[0]) {
+		return "'" + s
+	}
+
+	return s
 }

@@ -69,7 +69,8 @@ notify:
 	}
 	for _, command := range []string{
 		"check", "check --online", "venues check", "venues check --json", "venues list", "venues list --json",
-		"labor employees", "labor employees --json", "labor payrollperiods", "labor payrollperiods --json",
+		"labor employees", "labor employees --csv", "labor employees --json",
+		"labor payrollperiods", "labor payrollperiods --csv", "labor payrollperiods --json",
 		"jobs list --json", "jobs show 1", "jobs show 1 --json", "printers list", "printers list --json",
 		"rejects list", "rejects list --json", "version", "inspect " + conf,
 	} {
