@@ -64,7 +64,7 @@ type timesView struct {
 	Titles map[string]string // of the screens, by name
 }
 
-// times is the page with the times of a day.
+// times is the page with the times of a day, and the same as a file for a spreadsheet.
 func (s *Server) times(w http.ResponseWriter, r *http.Request, g *grant) {
 	report, err := s.Times(r.URL.Query().Get("day"))
 	switch {
@@ -78,6 +78,13 @@ func (s *Server) times(w http.ResponseWriter, r *http.Request, g *grant) {
 	}
 
 	g.renew(w, r)
+	if r.URL.Query().Has("csv") {
+		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+		w.Header().Set("Content-Disposition", `attachment; filename="times-`+report.Day+`.csv"`)
+		_ = report.WriteCSV(w) // the browser has gone
+		return
+	}
+
 	day, _ := time.Parse(time.DateOnly, report.Day) // Times has read it
 	v := timesView{
 		Report: report, Titles: map[string]string{},

@@ -116,6 +116,11 @@ func TestTheTimesAreForManagersOnly(t *testing.T) {
 				t.Errorf("%s: %d %s, want %d", what, got, text, c.want)
 			}
 		}
+
+		_, text, h := w.get(manager, "/times?csv")
+		if !strings.HasPrefix(h.Get("Content-Type"), "text/csv") || !strings.HasPrefix(text, "day,station,hour,") {
+			t.Errorf("as a file: %s, %s", h.Get("Content-Type"), text)
+		}
 	})
 }
 

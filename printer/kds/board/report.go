@@ -113,7 +113,12 @@ func (r ReportRow) LateText() string {
 	if r.Judged == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d (%d %%)", r.Late, (r.Late*200+r.Judged)/(2*r.Judged))
+	return fmt.Sprintf("%d (%d %%)", r.Late, r.latePercent())
+}
+
+// latePercent is the share of late tickets, rounded. Judged is not 0.
+func (r ReportRow) latePercent() int {
+	return (r.Late*200 + r.Judged) / (2 * r.Judged)
 }
 
 // String is both percentiles for people, in minutes and seconds; empty if there are none.

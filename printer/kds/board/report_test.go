@@ -2,6 +2,7 @@ package board
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -54,5 +55,22 @@ func evening() []Past {
 		// The clock was set back.
 		{Station: "cold", Received: melbourne(20, 0, 0), Seen: melbourne(19, 30, 0),
 			Bumped: melbourne(20, 0, 1) + 500},
+	}
+}
+
+func TestTheReportOfADayIsAFileForASpreadsheet(t *testing.T) {
+	minute := Spread{N: 1, P50: 59_600, P90: 59_600}
+	report := Report{Day: "2026-11-22", Rows: []ReportRow{
+		{Station: "hot", Count: 3, Seen: minute, Late: 2, Judged: 3, Recalls: 1},
+		{Station: "hot", Item: "=1+1", Count: 1},
+	}}
+	var out strings.Builder
+	if err := report.WriteCSV(&out); err != nil {
+		t.Fatal(err)
+	}
+
+	_, rows, _ := strings.Cut(out.String(), "\n")
+	if want := "2026-11-22,hot,,,3,60,60,,,,,2,67,1\n2026-11-22,hot,,'=1+1,1,,,,,,,0,,0\n"; rows != want {
+		t.Errorf("it is %s, want %s", rows, want)
 	}
 }

@@ -1,0 +1,50 @@
+package board
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// WriteCSV writes the rows with a line of headings. Durations are whole seconds, rounded; a cell
+// without a value is empty.
+func (r Report) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"day", "station", "hour", "item", "count",
+		"seen_p50_s", "seen_p90_s", "bumped_p50_s", "bumped_p90_s", "sent_out_p50_s", "sent_out_p90_s",
+		"late", "late_percent", "recalls"}) // Error returns the cause
+
+	for _, row := range r.Rows {
+		cells := []string{r.Day, row.Station, row.Hour, noFormula(row.Item), strconv.Itoa(row.Count)}
+		for _, s := range []Spread{row.Seen, row.Bumped, row.SentOut} {
+			cells = append(cells, s.seconds(s.P50), s.seconds(s.P90))
+		}
+
+		percent := ""
+		if row.Judged != 0 {
+			percent = strconv.Itoa(row.latePercent())
+		}
+		_ = out.Write(append(cells, strconv.Itoa(row.Late), percent, strconv.Itoa(row.Recalls)))
+	}
+
+	out.Flush()
+	return out.Error()
+}
+
+// seconds is one of the percentiles as a cell.
+func (s Spread) seconds(ms int64) string {
+	if s.N == 0 {
+		return ""
+	}
+	return strconv.FormatInt((ms+500)/1000, 10)
+}
+
+// noFormula marks a text that a spreadsheet would run as a formula. The name of an item comes from
+// the network.
+func noFormula(s string) string {
+	if strings.ContainsAny(s[:min(1, len(s))], "=+-@") {
+		return "'" + s
+	}
+	return s
+}
