@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -265,7 +266,7 @@ func (d *demo) books() bool {
 		}
 
 		fmt.Fprintf(&lines, "  %-8s  %d accepted + %d reprinted + %d moved in = %s\n", s.Name, s.Books.Enqueued,
-			s.Books.Reprinted, s.Books.MovedIn, strings.Join(out, " + "))
+			s.Books.Reprinted, s.Books.MovedIn, cmp.Or(strings.Join(out, " + "), "0"))
 	}
 
 	balance := d.queue.Unaccounted() == 0 && (!d.once || open == 0)

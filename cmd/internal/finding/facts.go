@@ -187,7 +187,7 @@ func (d Database) findings() (out []Finding) {
 	if d.Copy != nil {
 		out = append(out, New("database/copy_incomplete", Warn, "its copy is not complete",
 			fmt.Sprintf("%v, in %s", d.Copy, d.CopyFolder),
-			"look at the disk of storage.copy; orders are accepted all the same"))
+			"see that the disk of storage.copy is connected and has room; orders and tickets do not wait for the copy"))
 	}
 
 	// A bug: a ticket was lost or counted twice. The kitchen goes on, because refusing orders would
