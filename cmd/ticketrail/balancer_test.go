@@ -2,34 +2,34 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
-	"ticketrail/deploy"
+	"golang.org/x/time/rate"
+
 	"ticketrail/deploy/slow"
+	"ticketrail/receiver/relay/natstest"
 	"ticketrail/receiver/source"
 )
 
-func TestTheLoadBalancerOfTheREADMEGivesUpNoRelayAndLogsNoSecret(t *testing.T) {
+func TestNginxBeforeTheRelaysGivesUpNoneAndLogsNoSecret(t *testing.T) {
 	slow.Test(t, "nginx")
 	const secret = "not-for-any-log-0123456789"
 	t.Parallel()
 	a, b := newStandIn(t), newStandIn(t)
-	readme, err := deploy.Files.ReadFile("relay/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, conf, _ := strings.Cut(string(readme), "`/etc/nginx/conf.d/relay.conf`:\n\n")
-	conf, _, _ = strings.Cut(conf, "\n\n**5.")
 	p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
-	p.serve(p.changed(conf, "10.0.0.11:8443", a.Listener.Addr().String(), "10.0.0.12:8443", b.Listener.Addr().String(),
-		"listen 443 ssl;", "listen "+p.address+";", "ssl_certificate ", "#", "ssl_certificate_key ", "#",
-		"/var/log/nginx", p.dir))
+	p.serve(p.recipe("relay/nginx.conf", "10.0.0.11:8443", a.Listener.Addr().String(), "10.0.0.12:8443",
+		b.Listener.Addr().String(), "listen 443 ssl;", "listen "+p.address+";", "ssl_certificate ", "#",
+		"ssl_certificate_key ", "#", "/var/log/nginx", p.dir))
 	client := &http.Client{Timeout: 30 * time.Second} // less than nginx waits by itself
 	post := func(what string, size int) {
 		t.Helper()
@@ -86,6 +86,89 @@ func TestTheLoadBalancerOfTheREADMEGivesUpNoRelayAndLogsNoSecret(t *testing.T) {
 	if logs := p.logs(); strings.Contains(logs, secret) {
 		t.Errorf("the secret is in a log:\n%s", logs)
 	}
+}
+
+// TestAProxyThatIsRestartedLosesNoOrderOfTheCloudAndPrintsNoneTwice: nor does a relay behind it, whatever HTTP the
+// service speaks. The box keeps its long poll through the same proxy.
+func TestAProxyThatIsRestartedLosesNoOrderOfTheCloudAndPrintsNoneTwice(t *testing.T) {
+	slow.Test(t, "nginx", "caddy")
+	t.Parallel()
+	for name, one := range map[string]struct {
+		start func(p *frontProxy, a, b string)
+		http2 bool
+	}{
+		"nginx, HTTP/1.1": {(*frontProxy).nginxOfRelays, false}, "nginx, HTTP/2": {(*frontProxy).nginxOfRelays, true},
+		"caddy, HTTP/1.1": {(*frontProxy).caddyOfRelays, false}, "caddy, HTTP/2": {(*frontProxy).caddyOfRelays, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &cloud{t: t, dir: shortDir(t)}
+			c.servers = []string{strings.TrimPrefix(natstest.Embed(t, cloudPassword).URL(), "nats://")}
+			addresses := c.startRelays("replicas: 1")
+			p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
+			one.start(p, addresses[0], addresses[1])
+			c.url = "https://" + p.address
+			v := &venueUnderLoad{box: c.box()}
+			v.box.env = []string{"SSL_CERT_FILE=" + filepath.Join(p.dir, "cert.pem")}
+			v.box.start()
+			spoken := &protocol{major: 1}
+			transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+			if one.http2 {
+				spoken.major, transport.ForceAttemptHTTP2 = 2, true
+			}
+			spoken.RoundTripper = transport
+			through := c.sends(v.box)
+			through.client.Transport = paced{spoken, rate.NewLimiter(20, 1)}
+			v.senders = startSenders(through, "p", 3)
+
+			for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+				v.senders.waitForMore(1 + rand.Int64N(20))
+				p.end(signal)
+				p.start()
+			}
+			for _, r := range c.relays {
+				v.senders.waitForMore(1 + rand.Int64N(20))
+				r.kill()
+				v.senders.waitForMore(rand.Int64N(5)) // through the other
+				r.start()
+			}
+			v.senders.waitForMore(20)
+			c.check(v)
+			if n := spoken.others.Load(); n > 0 {
+				t.Errorf("%d answers are not HTTP/%d", n, spoken.major)
+			}
+			if logs := p.logs(); strings.Contains(logs, cloudSecret) {
+				t.Errorf("the secret is in a log:\n%s", logs)
+			}
+		})
+	}
+}
+
+func (p *frontProxy) nginxOfRelays(a, b string) {
+	cert, key := p.certificate()
+	p.serve(p.recipe("relay/nginx.conf", "10.0.0.11:8443", a, "10.0.0.12:8443", b, "listen 443 ssl",
+		"listen "+p.address+" ssl http2", "/etc/ssl/orders.example.com.crt", cert,
+		"/etc/ssl/private/orders.example.com.key", key, "/var/log/nginx", p.dir))
+}
+
+func (p *frontProxy) caddyOfRelays(a, b string) {
+	cert, key := p.certificate()
+	p.serveCaddy(p.recipe("relay/Caddyfile", "10.0.0.11:8443", a, "10.0.0.12:8443", b, "orders.example.com {",
+		"https://"+p.address+" {\n\ttls "+cert+" "+key))
+}
+
+// A protocol counts answers of another version of HTTP.
+type protocol struct {
+	http.RoundTripper
+	major  int
+	others atomic.Int64
+}
+
+func (p *protocol) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := p.RoundTripper.RoundTrip(r)
+	if err == nil && resp.ProtoMajor != p.major {
+		p.others.Add(1)
+	}
+	return resp, err
 }
 
 // A standIn is a relay as a load balancer sees it.

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 	slow.Test(t, "nginx", "caddy")
 	t.Parallel()
 	for _, tunnel := range []string{"cloudflared.yml", "tailscale.sh"} { // which need the internet
-		(&frontProxy{t: t}).recipe(tunnel)
+		(&frontProxy{t: t}).recipe("proxy/"+tunnel, "127.0.0.1:8443", "")
 	}
 	const service, stranger = "127.0.0.2", "127.0.0.3"
 	for name, start := range map[string]func(*frontProxy){
@@ -100,26 +101,24 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 
 const proxySecret = "not-for-any-log-0123456789"
 
-// A frontProxy is a proxy with a recipe of deploy/proxy, in a folder that has its logs.
+// A frontProxy is a proxy with a recipe of deploy, in a folder that has its logs.
 type frontProxy struct {
 	t            *testing.T
 	dir, address string // where it listens
 	daemon       string // where it forwards to
+	command      []string
+	process      *exec.Cmd
 }
 
-// recipe is the file of that name, changed to the addresses and the certificate of this test.
+// recipe is the file of that name, in which each first of two words is the second one: it gets the addresses and the
+// certificate of this test.
 func (p *frontProxy) recipe(name string, change ...string) string {
 	p.t.Helper()
-	b, err := os.ReadFile(filepath.Join(repository, "deploy/proxy", name))
+	b, err := os.ReadFile(filepath.Join(repository, "deploy", name))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return p.changed(string(b), append(change, "127.0.0.1:8443", p.daemon)...)
-}
-
-// changed is a text in which each first of two words is the second one.
-func (p *frontProxy) changed(text string, change ...string) string {
-	p.t.Helper()
+	text := string(b)
 	for i := 0; i < len(change); i += 2 {
 		next := strings.ReplaceAll(text, change[i], change[i+1])
 		if next == text {
@@ -139,24 +138,29 @@ func (p *frontProxy) write(name, text string) string {
 	return name
 }
 
-// run starts the real program, and returns when it takes connections.
-func (p *frontProxy) run(program string, args ...string) {
+// run starts the real program until the test ends.
+func (p *frontProxy) run(command ...string) {
 	p.t.Helper()
-	out, err := os.Create(filepath.Join(p.dir, "output.log"))
+	p.command = command
+	p.t.Cleanup(func() { p.end(syscall.SIGKILL) })
+	p.start()
+}
+
+// start returns when the program takes connections.
+func (p *frontProxy) start() {
+	p.t.Helper()
+	out, err := os.OpenFile(filepath.Join(p.dir, "output.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	c := exec.Command(program, args...)
-	c.Stdout, c.Stderr, c.Dir = out, out, p.dir
+	defer out.Close()
+	c := exec.Command(p.command[0], p.command[1:]...)
+	c.Stdout, c.Stderr, c.Dir, c.SysProcAttr = out, out, p.dir, &syscall.SysProcAttr{Setpgid: true}
 	c.Env = append(os.Environ(), "HOME="+p.dir, "XDG_DATA_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir)
 	if err := c.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	p.t.Cleanup(func() {
-		c.Process.Signal(os.Interrupt) // nginx ends its workers
-		c.Wait()
-		out.Close()
-	})
+	p.process = c
 	err = eventually(func() error {
 		conn, err := net.Dial("tcp", p.address)
 		if err == nil {
@@ -170,9 +174,15 @@ func (p *frontProxy) run(program string, args ...string) {
 	}
 }
 
+// end ends the program and its workers, as systemd does.
+func (p *frontProxy) end(signal syscall.Signal) {
+	_ = syscall.Kill(-p.process.Process.Pid, signal) // the only error is that it has ended
+	_ = p.process.Wait()
+}
+
 func (p *frontProxy) nginx() {
 	cert, key := p.certificate()
-	p.serve(p.recipe("nginx.conf", "listen 443", "listen "+p.address,
+	p.serve(p.recipe("proxy/nginx.conf", "listen 443", "listen "+p.address, "127.0.0.1:8443", p.daemon,
 		"/etc/ssl/kitchen.example.com.crt", cert, "/etc/ssl/private/kitchen.example.com.key", key,
 		"/var/log/nginx", p.dir))
 }
@@ -194,8 +204,13 @@ func (p *frontProxy) serve(site string) {
 
 func (p *frontProxy) caddy() {
 	cert, key := p.certificate()
-	conf := p.recipe("Caddyfile", "kitchen.example.com {", "https://"+p.address+" {\n\ttls "+cert+" "+key,
-		"log {", "admin off\n\tauto_https disable_redirects\n\tlog {")
+	p.serveCaddy(p.recipe("proxy/Caddyfile", "kitchen.example.com {", "https://"+p.address+" {\n\ttls "+cert+" "+key,
+		"127.0.0.1:8443", p.daemon))
+}
+
+// serveCaddy runs Caddy without its admin port and without port 80.
+func (p *frontProxy) serveCaddy(conf string) {
+	conf = strings.Replace(conf, "log {", "admin off\n\tauto_https disable_redirects\n\tlog {", 1)
 	p.run("caddy", "run", "--adapter", "caddyfile", "--config", p.write("Caddyfile", conf))
 }
 

@@ -34,6 +34,7 @@ func TestThePackageIsReproducibleAndHasNoLiveConfiguration(t *testing.T) {
 		"./usr/lib/systemd/system/ticketrail-relay.service", "./usr/share/doc/ticketrail/deploy/relay/README.md",
 		"./usr/share/doc/ticketrail/examples/relay/nats-server.service",
 		"./usr/share/doc/ticketrail/examples/relay/nats.conf", "./usr/share/doc/ticketrail/examples/relay/relay.yaml",
+		"./usr/share/doc/ticketrail/examples/relay/nginx.conf", "./usr/share/doc/ticketrail/examples/relay/Caddyfile",
 		"./usr/share/doc/ticketrail/examples/ticketrail-relay.rules.yml", "./usr/lib/sysusers.d/ticketrail.conf",
 		"./usr/share/doc/ticketrail/examples/ticketrail.yaml", "./usr/share/man/man8/ticketrail.8.gz",
 		"./usr/share/man/man8/ticketrail-jobs-list.8.gz", "./usr/share/man/man8/ticketrail-db-backup.8.gz",
