@@ -22,9 +22,9 @@ type ReprintOptions struct {
 
 // A Reprinted is the result of [Queue.Reprint].
 type Reprinted struct {
-	Job    uint64   // the copy
-	Latest uint64   // the job that has replaced the ticket, whose copy it is; 0: none has
-	Later  []string // the voids of the same check that came since, as the head of the copy says them
+	Job    uint64            // the copy
+	Latest uint64            // the job that has replaced the ticket, whose copy it is; 0: none has
+	Later  ticket.LaterVoids // the voids of the same check that came since
 }
 
 // Reprint enqueues a copy of a job at the end of a station's queue. A held or failed original is
@@ -124,7 +124,7 @@ func (b *batch) copied(id uint64, s jobState, by uint64) {
 }
 
 // present returns the ticket that a copy of a job gets, and the voids that it names.
-func (b *batch) present(id uint64, found search) (payload []byte, later []string, err error) {
+func (b *batch) present(id uint64, found search) (payload []byte, later ticket.LaterVoids, err error) {
 	latest := latestOf(b.tx, id)
 	if payload, err = b.payload(latest); err != nil {
 		return nil, nil, err

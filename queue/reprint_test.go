@@ -70,7 +70,7 @@ func TestACopyNamesFewVoids(t *testing.T) {
 	}
 	done, err := q.Reprint(bg, 1, ReprintOptions{})
 	q.must(err)
-	wantTrue(t, len(done.Later) == maxLater+1 && done.Later[maxLater] == "VOID: more jobs", done.Later)
+	wantTrue(t, len(done.Later) == maxLater+1 && done.Later[maxLater] == ticket.LaterVoid{}, done.Later)
 }
 
 func TestAMovedHeldTicketIsTheLatest(t *testing.T) {
@@ -173,5 +173,5 @@ func lines(d ticket.Delivery) string {
 		}
 		words = append(words, s)
 	}
-	return strings.Join(append(words, d.Ticket.Later...), " ")
+	return strings.Join(append(words, d.Ticket.Later.Texts()...), " ")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,7 +19,7 @@ type search struct {
 	ticket ticket.Ticket
 	came   time.Duration // running time
 	next   []byte        // of bucketReqJobs: the first key that was not read
-	later  []string
+	later  ticket.LaterVoids
 	found  int // voids, of which later names maxLater
 }
 
@@ -132,9 +131,9 @@ func (s *search) add(tx *bolt.Tx, job uint64) {
 
 	switch s.found++; {
 	case s.found <= maxLater:
-		s.later = append(s.later, fmt.Sprintf("VOID at %s: job %d", ticket.Clock(other.Received, s.ticket.Zone), job))
+		s.later = append(s.later, ticket.LaterVoid{Job: job, Clock: ticket.Clock(other.Received, s.ticket.Zone)})
 	case s.found == maxLater+1:
-		s.later = append(s.later, "VOID: more jobs")
+		s.later = append(s.later, ticket.LaterVoid{})
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 		c.warning(reprint)
 	}
 
-	for _, s := range shown.Later {
+	for _, s := range shown.Later.Texts() {
 		c.warning(s)
 	}
 

@@ -72,7 +72,7 @@ func deliveries() *rapid.Generator[ticket.Delivery] {
 				Type:  words().Draw(t, "type"), Notes: notes.Draw(t, "notes"), Received: received(),
 				Void: rapid.Bool().Draw(t, "void"), Refire: rapid.Bool().Draw(t, "refire"),
 				Lines: rapid.SliceOfN(lines, 0, 6).Draw(t, "lines"), Raw: words().Draw(t, "raw"),
-				Later: notes.Draw(t, "later"),
+				Later: laterVoids(notes.Draw(t, "later")),
 			},
 		}
 	})
@@ -80,7 +80,7 @@ func deliveries() *rapid.Generator[ticket.Delivery] {
 
 // expected is all traced text of a delivery in the order in which it must print.
 func expected(t ticket.Ticket) string {
-	s := strings.Join(t.Later, "") + t.VenueName + t.Number + t.Table + t.Type + strings.Join(t.Notes, "")
+	s := strings.Join(t.Later.Texts(), "") + t.VenueName + t.Number + t.Table + t.Type + strings.Join(t.Notes, "")
 	var c composer
 	course, seat := "", "" // as printed last
 	for _, l := range t.Lines {
@@ -268,4 +268,13 @@ func TestCleanTextHoldsNoCommands(t *testing.T) {
 			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
 		}
 	}
+}
+
+func laterVoids(texts []string) (voids ticket.LaterVoids) {
+	for _, s := range texts {
+		if s != "" { // it would stand for more voids
+			voids = append(voids, ticket.LaterVoid{Text: s})
+		}
+	}
+	return voids
 }

@@ -81,7 +81,7 @@ func variants() map[string]ticket.Delivery {
 	changed.Reprint, changed.Ticket.Number, changed.Ticket.AlsoAt = true, "18", nil
 	changed.Ticket.Changed = &ticket.Change{Order: "#18", Received: changed.Ticket.Received.Add(-time.Minute)}
 	changed.Ticket.Lines = []ticket.Line{{Quantity: "1", Name: "Fish", Void: true}, {Quantity: "1", Name: "Steak"}}
-	changed.Ticket.Later = []string{"VOID at 19:40: job 13"}
+	changed.Ticket.Later = ticket.LaterVoids{{Job: 13, Clock: "19:40"}}
 	out["changed"] = changed
 	nothing := everyday()
 	nothing.Ticket.Changed, nothing.Ticket.Lines = &ticket.Change{Parts: 2, Part: 1}, nil

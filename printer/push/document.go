@@ -98,7 +98,7 @@ func NewDocument(d ticket.Delivery, raw json.RawMessage) Document {
 			Guests: one(shown.Guests), Customer: one(shown.Customer), Promised: one(shown.Promised),
 			Course: one(shown.Course), Destination: one(shown.Destination),
 		},
-		Notes:      notes(shown.Later, []string{ticket.Question(shown.MayCancel)}, shown.Heads(), shown.Notes),
+		Notes:      notes(shown.Later.Texts(), []string{ticket.Question(shown.MayCancel)}, shown.Heads(), shown.Notes),
 		ReceivedAt: shown.Received.UTC(), Timezone: one(shown.Zone),
 		Lines: make([]DocumentLine, 0, len(shown.Lines)), Unreadable: one(shown.Raw),
 	}

@@ -198,7 +198,7 @@ func examples() map[string]ticket.Delivery {
 	forGrill := order(1020, "Burger")
 	forGrill.Station, forGrill.For, forGrill.Down = "grill", "grill", "printer"
 	forGrill.Reprint, forGrill.Ticket.Refire = true, true
-	forGrill.Ticket.Later = []string{"VOID at 21:55: job 13"}
+	forGrill.Ticket.Later = ticket.LaterVoids{{Job: 13, Clock: "21:55"}}
 	refused := order(1023, "Burger")
 	refused.Station, refused.For, refused.RefusedBy = "fresh", "hot-line", []string{"hot-line", "cold"}
 	hostile := order(1021, "<img onerror=alert(1)>", "\x1b@\x00", "", "A\u202eB\u200bC", "👩\u200d🍳")

@@ -67,8 +67,8 @@ type Ticket struct {
 	Changed *Change `json:"changed,omitempty"`
 	// Banners say at its head why this ticket is not like others. See [Ticket.Heads].
 	Banners []string `json:"banners,omitempty"`
-	// Later is, on a reprint, the voids of the same check that came since: "VOID at 19:40: job 13".
-	Later []string `json:"later,omitempty"`
+	// Later is, on a reprint, the voids of the same check that came since.
+	Later LaterVoids `json:"later,omitempty"`
 	// Whole says that it is one paper, whatever the printer does with the items of an order: a list of orders.
 	Whole bool `json:"whole,omitempty"`
 	// Raw is the record as text, printed under the banner UNREADABLE: it contains nothing printable, has a key twice
@@ -148,6 +148,44 @@ func (c *Change) head(zone string) string {
 		return text + " of " + at
 	}
 	return text + " that came before"
+}
+
+// LaterVoids are the voids of a check that came after a ticket of it.
+type LaterVoids []LaterVoid
+
+// Texts returns what paper says of each.
+func (l LaterVoids) Texts() []string {
+	texts := make([]string, len(l))
+	for i, v := range l {
+		texts[i] = v.text()
+	}
+	return texts
+}
+
+// A LaterVoid is one of them. Without a job and a text it stands for the voids that are not named.
+type LaterVoid struct {
+	Job   uint64 `json:"job,omitempty"`
+	Clock string `json:"clock,omitempty"` // when it came
+	Text  string `json:"text,omitempty"`  // all of it, as earlier versions stored it
+}
+
+func (v LaterVoid) text() string {
+	switch {
+	case v.Text != "":
+		return v.Text
+	case v.Job == 0:
+		return "VOID: more jobs"
+	}
+	return fmt.Sprintf("VOID at %s: job %d", v.Clock, v.Job)
+}
+
+// UnmarshalJSON reads the form of earlier versions too, which was a text.
+func (v *LaterVoid) UnmarshalJSON(b []byte) error {
+	if b[0] == '"' {
+		return json.Unmarshal(b, &v.Text)
+	}
+	type stored LaterVoid
+	return json.Unmarshal(b, (*stored)(v))
 }
 
 // Clock is the time of day in a zone. Without a known zone it is UTC, and says so: a wrong time that looks right

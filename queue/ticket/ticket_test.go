@@ -67,6 +67,14 @@ func TestATicketWithTheStationsAsEarlierVersionsStoredThemStaysReadable(t *testi
 	}
 }
 
+func TestTheLaterVoidsOfEarlierVersionsAreRead(t *testing.T) {
+	got, err := Unmarshal([]byte(`{"v":1,"later":["VOID at 19:40: job 13",{"job":14,"clock":"19:41"},{}]}`))
+	want := []string{"VOID at 19:40: job 13", "VOID at 19:41: job 14", "VOID: more jobs"}
+	if d := cmp.Diff(want, got.Later.Texts()); err != nil || d != "" {
+		t.Error(err, d)
+	}
+}
+
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(firstRelease))
 	f.Add([]byte(`{"v":1}`))

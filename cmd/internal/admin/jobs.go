@@ -163,12 +163,7 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 	// two loses only the line.
 	s.logChange(r, "reprint", "job", id, "made", done.Job, "station", b.Station, "reason", b.Reason,
 		"latest", done.Latest, "later", len(done.Later))
-	later := done.Later
-	if later == nil {
-		later = []string{}
-	}
-
-	return Reprinted{Jobs: []uint64{done.Job}, Latest: done.Latest, Later: later}, nil
+	return Reprinted{Jobs: []uint64{done.Job}, Latest: done.Latest, Later: done.Later.Texts()}, nil
 }
 
 // cancel answers with an empty list and not with nothing, so that all changes of jobs have one form

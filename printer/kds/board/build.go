@@ -160,7 +160,7 @@ func (b *builder) addTicket(o *Order, i int) {
 		shown.bumpedClock = ticket.Clock(time.UnixMilli(r.DepartedAt), t.Zone)
 	}
 
-	shown.Notes = append(question(t.MayCancel), b.texts(t.Later)...)
+	shown.Notes = append(question(t.MayCancel), laterVoids(t.Later)...)
 	if at, ok := strings.CutPrefix(layout.Wanted(t), "Wanted "); ok {
 		shown.Notes = append(shown.Notes, Text{Key: "wanted", Text: at})
 	}
@@ -184,8 +184,8 @@ func (b *builder) addTicket(o *Order, i int) {
 	o.Tickets = append(o.Tickets, shown)
 }
 
-// noName is shown for an item without a name.
-const noName = "(no name)"
+// noName is shown for an item without a name, in every language.
+const noName = "???"
 
 // items are the lines of a card.
 func (b *builder) items(m *member) []Item {
@@ -243,10 +243,29 @@ func question(mayCancel string) []Text {
 	return []Text{{Key: "may_cancel", Text: layout.OneLine(mayCancel), Void: true}}
 }
 
+// laterVoids are the notes of a reprint on the voids that came since.
+func laterVoids(voids ticket.LaterVoids) (out []Text) {
+	for _, v := range voids {
+		text := Text{Text: layout.OneLine(v.Text), Void: true}
+		switch {
+		case v.Job != 0:
+			text.Key, text.Text, text.Clock = "later_void", strconv.FormatUint(v.Job, 10), layout.OneLine(v.Clock)
+		case v.Text == "":
+			text.Key = "later_voids"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
 // texts are notes as pages get them.
 func (b *builder) texts(notes []string) (out []Text) {
 	for _, s := range layout.Notes(notes) {
-		out = append(out, Text{Text: s, Alarm: b.look.Alarms != nil && b.look.Alarms(s)})
+		text := Text{Text: s, Alarm: b.look.Alarms != nil && b.look.Alarms(s)}
+		if s == ticket.NothingListed {
+			text = Text{Key: "nothing_listed"}
+		}
+		out = append(out, text)
 	}
 	return out
 }

@@ -142,7 +142,7 @@ func (e *entry) paperLines() []ticket.Line {
 		}
 	}
 
-	heads := slices.Concat(t.Later, t.Heads(), t.Notes)
+	heads := slices.Concat(t.Later.Texts(), t.Heads(), t.Notes)
 	if t.Rush && !t.Void {
 		heads = append([]string{"RUSH"}, heads...)
 	}

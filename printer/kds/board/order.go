@@ -133,8 +133,9 @@ type Ticket struct {
 
 // A Text is a note. It may have line breaks.
 type Text struct {
-	// Key says that Text is a part of a sentence, which pages have in their language: "may_cancel", "wanted", or
-	// "replaces", an order, with when it came, how many tickets it was, and which of several this is.
+	// Key says that Text is a part of a sentence, which pages have in their language: "may_cancel", "wanted",
+	// "later_void", a job that came at Clock, "later_voids" and "nothing_listed", without a text, or "replaces", an
+	// order, with when it came, how many tickets it was, and which of several this is.
 	Key     string `json:"key,omitempty"`
 	Clock   string `json:"clock,omitempty"`
 	Tickets int    `json:"tickets,omitempty"`
@@ -143,7 +144,7 @@ type Text struct {
 
 	Text  string `json:"text"`
 	Alarm bool   `json:"alarm,omitempty"` // it is an allergy
-	Void  bool   `json:"void,omitempty"`  // it asks whether something is cancelled
+	Void  bool   `json:"void,omitempty"`  // something is cancelled, or may be
 }
 
 // An Item is one line of a ticket: an item (depth 0) or a modifier of the item before it.

@@ -274,11 +274,14 @@ func TestWhatMayBeCancelledIsAskedInTheStyleOfAVoid(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	d := of18(1, "1 Fish")
 	d.Ticket.MayCancel, d.Ticket.Lines[0].MayCancel, d.Ticket.Promised = "flow: CANCELLED", "step: VOIDED", "19:30"
-	d.Ticket.Later = []string{"VOID at 21:55: job 13"} // of a reprint: it was cancelled since
+	d.Ticket.Notes = []string{ticket.NothingListed}
+	// of a reprint: it was cancelled since
+	d.Ticket.Later = ticket.LaterVoids{{Job: 13, Clock: "21:55"}, {}, {Text: "VOID at 21:56: job 14"}}
 	put(t, b, d)
 	want := [][]Text{
-		{{Key: "may_cancel", Text: "flow: CANCELLED", Void: true}, {Text: "VOID at 21:55: job 13"},
-			{Key: "wanted", Text: "19:30"}},
+		{{Key: "may_cancel", Text: "flow: CANCELLED", Void: true},
+			{Key: "later_void", Text: "13", Clock: "21:55", Void: true}, {Key: "later_voids", Void: true},
+			{Text: "VOID at 21:56: job 14", Void: true}, {Key: "wanted", Text: "19:30"}, {Key: "nothing_listed"}},
 		{{Key: "may_cancel", Text: "step: VOIDED", Void: true}},
 	}
 	k := card(b, 1)

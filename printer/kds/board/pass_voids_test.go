@@ -84,7 +84,7 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 		"another name": {[]Sibling{void(nil, ticket.Line{Quantity: "2", Name: "Ale"})},
 			"bar=out", "2 Beer, VOID 2 Ale"},
 		"no name": {[]Sibling{nameless, void(nil, ticket.Line{Quantity: "1"})},
-			"bar=out", "1 (no name), VOID 1 (no name)"},
+			"bar=out", "1 ???, VOID 1 ???"},
 		"a text":       {[]Sibling{other, void(nil, beer("half a"))}, "bar=out", "1 Gin"},
 		"another text": {[]Sibling{void(nil, beer("one"))}, "bar=out", "2 Beer, VOID one Beer"},
 		"nothing":      {[]Sibling{void(nil, beer("0"))}, "bar=out", "2 Beer, VOID 0 Beer"},

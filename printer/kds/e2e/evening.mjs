@@ -65,6 +65,8 @@ export function marked() {
     notes: [
       { key: "replaces", text: "#1", clock: "19:31", part: 1, parts: 2, tickets: 3 },
       { key: "wanted", text: "20:00" },
+      { key: "later_void", text: "13", clock: "19:40", void: true }, { key: "later_voids", text: "", void: true },
+      { key: "nothing_listed", text: "" },
     ],
   };
   const fish = [
