@@ -124,7 +124,7 @@ func (b *batch) changeable(id uint64) (jobState, error) {
 func (b *batch) move(m movable, to string, found map[uint64]search) uint64 {
 	state, next, payload := m.state, m.state, m.payload
 	if state.State == ticket.Held {
-		next.Doubts, next.Reprint, next.Enqueued = 0, true, int64(b.now)
+		next = state.again(b.now)
 		if latest, _, err := b.present(m.id, found[m.id]); err == nil { // else it is printed as it is
 			payload = latest
 		}

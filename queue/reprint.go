@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -85,12 +86,10 @@ func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, e
 		return Reprinted{}, err
 	}
 
-	next, from := source, max(id, done.Latest)
-	// A new job: the attempts and doubts of the original are not its own, and it starts to age now.
-	next.Station, next.Reprint, next.MadeFrom = station, true, from
-	next.Attempts, next.Doubts, next.Copies, next.Finished = 0, 0, 0, 0
-
-	next.Enqueued, next.Why = int64(b.now), o.Reason
+	// Not the higher one of the two: a job that was moved after its ticket was replaced is newer than the replacement.
+	from := cmp.Or(done.Latest, id)
+	next := source.again(b.now)
+	next.Station, next.MadeFrom, next.Why = station, from, o.Reason
 	done.Job, done.Later = b.enqueue(next, payload, false), later
 	b.books(station).Reprinted++
 
@@ -100,6 +99,15 @@ func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, e
 	}
 
 	return done, nil
+}
+
+// again is the state of a new job for the same ticket. The attempts and doubts of s are not its own, it has not come
+// out of a backup, and it starts to age now.
+func (s jobState) again(now time.Duration) jobState {
+	return jobState{
+		Station: s.Station, Req: s.Req, Enqueued: int64(now), Received: s.Received, Reprint: true,
+		Slip: s.Slip, ShownOn: s.ShownOn, RefusedBy: s.RefusedBy,
+	}
 }
 
 // copyable returns the state of a job, or why it cannot be copied now.
@@ -132,9 +140,10 @@ func (b *batch) present(id uint64, found search) (payload []byte, later ticket.L
 
 	if found.job != latest { // it was replaced since the search
 		found = search{}
-		if !found.begin(b.tx, id) {
-			return payload, nil, nil
-		}
+		found.begin(b.tx, id)
+	}
+	if found.next == nil { // there is nothing to search: the voids that it names already stay
+		return payload, nil, nil
 	}
 
 	found.read(b.tx, math.MaxInt)        // the jobs since the search

@@ -61,6 +61,35 @@ func TestACopyNamesTheLaterVoidsOfTheSameCheck(t *testing.T) {
 	q.wantCopy(e, ReprintOptions{}, fmt.Sprint("1Soup VOID at 19:50 UTC: job ", e+1))
 }
 
+// TestACopyEndsTheHeldReplacementAlsoIfItsTicketWasMovedLater: the moved job is newer than the replacement.
+func TestACopyEndsTheHeldReplacementAlsoIfItsTicketWasMovedLater(t *testing.T) {
+	q := start(t)
+	q.accept(dinner("a", "1Fish", "grill"))
+	q.accept(dinner("a", "2Fish", "grill")) // job 2
+	q.must(errOf(q.Move(bg, []uint64{1}, "bar")))
+	q.print("bar")
+	q.must(q.take("grill").Hold(bg, "look"))
+	q.wantCopy(3, ReprintOptions{}, "2Fish")
+	q.wantState(2, ticket.Cancelled)
+	q.wantSiblings("4 grill sent", 2)
+}
+
+// TestACopyOfACopyNamesTheSameVoidsAlsoIfItsRequestIsGone: a base copy can be older than the history.
+func TestACopyOfACopyNamesTheSameVoidsAlsoIfItsRequestIsGone(t *testing.T) {
+	q := start(t)
+	q.accept(dinner("a", "1Fish", "grill"))
+	q.print("grill")
+	q.accept(dinner("b", "1Fish-", "bar"))
+	const text = "1Fish VOID at 19:30 UTC: job 2"
+	q.wantCopy(1, ReprintOptions{}, text) // job 3
+	q.edit(func(tx *bolt.Tx) error {
+		copied, err := stateIn(tx, 3)
+		copied.Req = 0
+		return errors.Join(err, putJSON(tx.Bucket(bucketNames[bucketState]), key64(3), copied))
+	})
+	q.wantCopy(3, ReprintOptions{}, text)
+}
+
 func TestACopyNamesFewVoids(t *testing.T) {
 	q := start(t)
 	q.accept(dinner("a", "1Fish", "grill"))

@@ -98,6 +98,7 @@ func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
 		"printed, and again":          {steps{printed, reprint(2, ""), reprint(2, ""), hold("bar")}, "4 bar pending"},
 		"printed, its copy cancelled": {steps{printed, reprint(2, ""), cancel}, "2 bar confirmed"},
 		"printed by its backup":       {steps{ack("bar", ticket.Processed, "grill")}, "2 bar at grill processed"},
+		"the same, and again":         {steps{ack("bar", ticket.Processed, "grill"), reprint(2, "")}, "3 bar pending"},
 		"expired":                     {steps{expire}, "2 bar expired"},
 		"on a screen and on paper":    {steps{shown, reprint(2, "wall"), hold("wall"), reprint(3, "")}, "2 bar shown"},
 		"on a screen, twice":          {steps{shown, reprint(2, "")}, "2 bar shown, 3 bar pending"},

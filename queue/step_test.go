@@ -152,6 +152,11 @@ func steps() []step {
 				q.must(q.begin("grill").Retry(bg, "off"))
 				q.must(markLate(q))
 				q.wantOutcomes("1 accepted, 1 late")
+				q.print("grill")
+				q.must(reprint(q)) // the copy is as old as itself
+				time.Sleep(3 * time.Minute)
+				q.must(markLate(q))
+				q.wantOutcomes("1 accepted, 1 late, 1 sent, 2 accepted, 2 late")
 			}},
 		{name: "forget outcomes", before: func(q *testQueue) { q.KeepOutcomes(true); printed(q) },
 			do: func(q *testQueue) error { return q.ForgetOutcomes(bg, 1) }, done: kept("1 sent"), after: nothing},
