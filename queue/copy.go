@@ -157,7 +157,10 @@ func (c *copier) sync() {
 	if c.log == nil {
 		return
 	}
-	err := c.log.Sync()
+	var err error
+	if !c.q.o.NoSync {
+		err = c.log.Sync()
+	}
 
 	if info, bad := c.log.Stat(); err == nil && bad == nil && info.Size() > store.MaxLogs/2 {
 		err = fmt.Errorf("a log of %d MB is too much between two base copies", info.Size()/1e6)
