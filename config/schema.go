@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A key is one key of the file.
@@ -69,7 +70,8 @@ func sectionKeys(t reflect.Type) map[string]reflect.Type {
 	return types
 }
 
-func allKeys() []key { return keys(reflect.TypeFor[Config](), "", nil) }
+// allKeys are worked out once: the daemon asks every ten seconds which of them need a restart.
+var allKeys = sync.OnceValue(func() []key { return keys(reflect.TypeFor[Config](), "", nil) })
 
 // pathsOf lists keys; those inside a list as printers[].name.
 func pathsOf(all []key) (paths []string) {
