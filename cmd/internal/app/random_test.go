@@ -14,6 +14,7 @@ import (
 	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/virtual"
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -101,7 +102,11 @@ func (k *testDaemon) play(evening []mishap) (broken []string) {
 		k.Accept(number, at(m.station, "Alpha"), at(m.station, "宫保鸡丁"), at(m.station, "Omega"))
 		orders = append(orders, number)
 	}
-	for range 30 {
+	// Until nothing waits, and once more: by then a ticket that comes a second time is there.
+	waits := func(j queue.Job) bool { return j.State == ticket.Pending || j.State == ticket.Printing }
+	jobs := func() []queue.Job { return append(k.jobsOf("grill", ""), k.jobsOf("bar", "")...) }
+	for rounds, settled := 0, false; rounds < 30 && !settled; rounds++ {
+		settled = !slices.ContainsFunc(jobs(), waits)
 		for _, p := range k.Printers {
 			repair(p)
 		}
@@ -120,11 +125,10 @@ func (k *testDaemon) play(evening []mishap) (broken []string) {
 			}
 		}
 	}
-	jobs := append(k.jobsOf("grill", ""), k.jobsOf("bar", "")...)
-	if len(jobs) != len(orders) {
-		broken = append(broken, fmt.Sprintf("%d jobs of %d orders", len(jobs), len(orders)))
+	if n := len(jobs()); n != len(orders) {
+		broken = append(broken, fmt.Sprintf("%d jobs of %d orders", n, len(orders)))
 	}
-	for _, j := range jobs {
+	for _, j := range jobs() {
 		number := strings.TrimPrefix(j.Number, "#")
 		switch {
 		case j.State == ticket.Held && j.Doubt:
