@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +72,10 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 	c.check(v)
 }
 
-// TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart: first the one that leads, which costs no order; then
-// all of them.
+// TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart: first the one that leads, under load; then all of them,
+// with one order at a time. With more of them nats-server 2.15.2 may lose what it has acknowledged while a second disk
+// gets full: the log of the group is deleted on a node that could not write the order before, and this node votes for
+// one that has less. deploy/relay/README.md says how to prevent it.
 func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) {
 	slow.Test(t, append(loopDisk, "go", "fallocate")...)
 	t.Parallel()
@@ -95,6 +98,8 @@ func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) 
 	c.wantStatus("3 of 3 have every request")
 	v.senders.waitForMore(20)
 
+	before := v.senders
+	before.stopAndWait()
 	through := c.sends(v.box)
 	var more []order // that are answered 200 until then
 	n := 0
@@ -116,9 +121,10 @@ func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) 
 	}, 0, 1, 2)
 	c.makeRoom(0, 1, 2)
 	c.restart(0, 1, 2)
+	v.senders = startSenders(through, "b", 3)
 	v.senders.waitForMore(20)
-	c.check(v, more...)
-	v.box.checkPaper(more, nil, [][]order{more})
+	c.check(v, slices.Concat(before.acked, more)...)
+	v.box.checkPaper(slices.Concat(before.acked, more), before.lost, append(before.perSender, more))
 	v.box.wantEachOnce()
 }
 
