@@ -85,7 +85,7 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	}
 
 	accepting.shares, accepting.content.said = ticket.Shares(r.Drafts)
-	accepting.content.body = ticket.BodyDigest(r.Body)
+	accepting.content.body = cmp.Or(r.Content, ticket.DigestOf(r.Body))
 	return accepting, nil
 }
 

@@ -87,6 +87,13 @@ func TestARetryAfterAReloadOfTheConfigurationPrintsNothing(t *testing.T) {
 	r := dinner("a", "1Fish", "bar") // by another route
 	r.Drafts[0].Ticket.Lines[0].Name = "FISH"
 	q.wantDuplicate(r)
+
+	r.ID, r.Content = "b", ticket.Digest{1}
+	q.accept(r)
+	r.Drafts[0].Ticket.Lines[0].Name, r.Body = "fish", []byte("with another retryCount")
+	q.wantDuplicate(r)
+	r.Content = ticket.Digest{2}
+	q.wantReceipt(r, oneChanged)
 }
 
 func TestSeveralTicketsOfOneOrderAreReplacedTogether(t *testing.T) {

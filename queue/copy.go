@@ -257,7 +257,7 @@ func (n *note) appendTo(lines *bytes.Buffer) error {
 func (a *acceptOp) logged() *loggedRequest {
 	l := &loggedRequest{
 		ID: a.r.ID, Venue: a.r.Venue, Device: a.r.Device, Received: a.arrived, AgeMS: a.age.Milliseconds(),
-		Jobs: a.jobs, Stations: a.stations,
+		Jobs: a.jobs, Stations: a.stations, Content: a.content.body[:],
 	}
 
 	if body := a.body[len(a.body)-len(a.r.Body):]; utf8.Valid(body) {

@@ -163,7 +163,7 @@ func TestALineSaysWhatWasStored(t *testing.T) {
 		"{\"a\":\"<&\u2028\"}", "{\"a\":\"\xff\"}",
 	} {
 		r := order("a", "grill", "bar")
-		r.Body, r.Age = []byte(body), 3*time.Second
+		r.Body, r.Age, r.Content = []byte(body), 3*time.Second, ticket.Digest{1, 2}
 		a, err := (&Queue{}).newAcceptOp(&r)
 		must(t, err)
 		a.jobs = []madeJob{{1, "grill"}, {2, "bar"}}
@@ -180,7 +180,8 @@ func TestALineSaysWhatWasStored(t *testing.T) {
 		var l logLine
 		must(t, json.Unmarshal(object, &l))
 		got, err := l.request()
-		if must(t, err); string(got.Body) != body || got.ID != "a" || len(got.Drafts) != 2 || l.Request.AgeMS != 3000 {
+		if must(t, err); string(got.Body) != body || got.ID != "a" || len(got.Drafts) != 2 || l.Request.AgeMS != 3000 ||
+			got.Content != r.Content {
 			t.Errorf("body %q is logged as %s and read as %q, %+v", body, object, got.Body, got)
 		}
 	}

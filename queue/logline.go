@@ -33,6 +33,7 @@ type loggedRequest struct {
 	AgeMS    int64     `json:"age_ms,omitempty"`
 	Jobs     []madeJob `json:"jobs"`
 	Stations []string  `json:"stations"`        // of the tickets
+	Content  []byte    `json:"content"`         // its digest; none: an earlier version has written it
 	Body     string    `json:"body,omitempty"`  // as received
 	Bytes    []byte    `json:"bytes,omitempty"` // instead of Body, if it is not UTF-8
 }
@@ -70,6 +71,7 @@ func (l *logLine) request() (ticket.Request, error) {
 		Late: true, // it has printed, or should have: it counts also if the same was only reported before
 	}
 
+	copy(r.Content[:], l.Request.Content)
 	if len(l.Tickets) != len(l.Request.Stations) {
 		return r, fmt.Errorf("%d tickets for %d stations", len(l.Tickets), len(l.Request.Stations))
 	}

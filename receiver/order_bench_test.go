@@ -33,7 +33,6 @@ func BenchmarkOrder(b *testing.B) {
 					}
 				}
 				ticket.Shares(planned.Drafts)
-				ticket.BodyDigest(planned.Body)
 			}
 		})
 	}

@@ -1,14 +1,12 @@
 package ticket
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,19 +118,20 @@ func (l *Line) appendSaid(b []byte) []byte {
 	return appendFlags(b, l.Raw, l.Void, l.Refire, l.NoRoute, l.Hold)
 }
 
+// DigestOf is the digest of bytes.
+func DigestOf(b []byte) Digest {
+	sum := sha256.Sum256(b)
+	return Digest(sum[:16])
+}
+
 // digestOf hashes parts in any sequence behind a head.
 func digestOf(head []byte, parts [][]byte) Digest {
 	slices.SortFunc(parts, bytes.Compare)
-	hash := sha256.New()
-
-	hash.Write(binary.AppendUvarint(nil, uint64(len(head))))
-	hash.Write(head)
+	all := append(binary.AppendUvarint(nil, uint64(len(head))), head...)
 	for _, p := range parts {
-		hash.Write(binary.AppendUvarint(nil, uint64(len(p))))
-		hash.Write(p)
+		all = append(binary.AppendUvarint(all, uint64(len(p))), p...)
 	}
-
-	return Digest(hash.Sum(nil)[:16])
+	return DigestOf(all)
 }
 
 // appendWords writes strings with their lengths, so that no two lists of as many strings have the same bytes.
@@ -158,43 +157,33 @@ func appendFlags(b []byte, flags ...bool) []byte {
 	return b
 }
 
-// BodyDigest is the digest of a body, without the members that may differ in a retry: metadata, when something was
-// updated, and beside the records the service's measurements and times, but for those that a cook needs. A retry has
-// an equal one also if the configuration has changed since, so that its tickets would be others. The body need not be
-// JSON.
-func BodyDigest(body []byte) Digest {
-	hash := sha256.New()
-	hashed := bufio.NewWriterSize(hash, 1<<10) // an io.StringWriter that copies nothing else
-
-	writeWithout(hashed, string(body), func(depth int, key, rest string) bool {
-		switch {
-		case key == "updatedAt":
-			return isTime(key, scalar(rest))
-		case depth == 1:
-			return key == "duration" || key == "serverClientDrift" ||
-				isTime(key, scalar(rest)) && !wantedKey.MatchString(key)
-		}
-		return false
-	})
-
-	_ = hashed.Flush() // a hash never fails
-	return Digest(hash.Sum(nil)[:16])
-}
-
-// wantedKey matches keys of a time for which a meal is wanted. It is narrower than the rule for printing: a requestedAt
-// may be the time of the retry, which must not print again.
-var wantedKey = regexp.MustCompile(
-	`(?i)^(?:promised?|due|pick_?up|collection|ready|wanted|delivery|serve|needed|eta)(?:_?(?:at|by|for|time|date))?$`)
-
-// rawSaid is the text of JSON on a ticket without the members that may differ in a retry: in addition to the members
-// that are no part of a body's digest, times, and the ids that things have of their own. No cook knows a dish by these.
+// rawSaid is the text of JSON on a ticket without the members that may differ in a retry: metadata, times, and the ids
+// that things have of their own. No cook knows a dish by these. The text need not be JSON.
 func rawSaid(raw string) string {
 	var said strings.Builder
-	writeWithout(&said, raw, func(_ int, key, rest string) bool {
-		value := scalar(rest)
-		return isTime(key, value) || key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
-			strings.Count(value, "-") == 4
-	})
+	from := 0 // the bytes before it are written, or left out
+	for i := 0; i < len(raw); {
+		if raw[i] != '"' {
+			i++
+			continue
+		}
+
+		end := stringEnd(raw, i)
+		if colon := skipBlanks(raw, end); colon < len(raw) && raw[colon] == ':' {
+			key, begin := raw[i+1:end-1], skipBlanks(raw, colon+1)
+			value := scalar(raw[begin:])
+			isOwnID := key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
+				strings.Count(value, "-") == 4
+			if IsMetadata(key) || IsTime(key, value) || isOwnID {
+				said.WriteString(raw[from:i])
+				end = valueEnd(raw, begin)
+				from = end
+			}
+		}
+		i = end
+	}
+
+	said.WriteString(raw[from:])
 	return said.String()
 }
 
@@ -212,35 +201,6 @@ func isSpoken(key string) bool {
 var spokenWords = []string{"allerg", "diet", "intoleran", "anaphyl", "note", "comment", "instruct", "remark",
 	"void", "cancel", "delete", "refund", "reject", "returned"}
 
-// writeWithout writes JSON without metadata and the members that leftOut says. rest begins with the member's value.
-func writeWithout(w io.StringWriter, json string, leftOut func(depth int, key, rest string) bool) {
-	depth, from := 0, 0 // the bytes before from are written, or left out
-
-	for i := 0; i < len(json); {
-		switch json[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		case '"':
-			end := stringEnd(json, i)
-			if colon := skipBlanks(json, end); colon < len(json) && json[colon] == ':' {
-				key, begin := json[i+1:end-1], skipBlanks(json, colon+1)
-				if IsMetadata(key) || leftOut(depth, key, json[begin:]) {
-					_, _ = w.WriteString(json[from:i])
-					end = valueEnd(json, begin)
-					from = end
-				}
-			}
-			i = end
-			continue
-		}
-		i++
-	}
-
-	_, _ = w.WriteString(json[from:])
-}
-
 // scalar is the text or the number with which rest begins; of anything else, "".
 func scalar(rest string) string {
 	if rest == "" || rest[0] == '{' || rest[0] == '[' {
@@ -257,7 +217,8 @@ func skipBlanks(json string, i int) int {
 	return i
 }
 
-func isTime(key, value string) bool {
+// IsTime says whether a text or a number under a key is a time.
+func IsTime(key, value string) bool {
 	return len(value) >= 10 && (new(time.Time).UnmarshalText([]byte(value)) == nil || IsUnixTime(key, value))
 }
 

@@ -131,48 +131,6 @@ func TestANumberIsATimeUnderAKeyThatSaysSo(t *testing.T) {
 	}
 }
 
-func TestARetryHasTheSameBodyDigest(t *testing.T) {
-	digest := func(record, beside string) Digest {
-		return BodyDigest([]byte(`{"records":[{"id":"a",` + record + `}],` + beside + `}`))
-	}
-	const record = `"retryCount": 1,"_at":{"t":["1"]},"s":"x"`
-	const beside = `"sentAt":"2026-11-20T19:30:00.5Z","note":"\"1,"`
-	first := digest(record, beside)
-	for _, c := range []struct {
-		record, beside string
-		same           bool
-	}{
-		{`"retryCount":22,"_at":"[}","s":"x"`, `"sentAt": "2027-01-01T00:00:00+01:00","note":"\"1,"`, true},
-		{record, `"sentAt":1770000060 ,"note":"\"1,"`, true},
-		{`"retryCount": 1,"_at":3,"s":"x","at":1770000060`, beside, false},
-		{`"retryCount" : 1` + "\n" + `,"_at":3,"s":"x"`, beside, true},
-		{`"retryCount": 1,"_at":3,"s":"_x"`, beside, false},
-		{`"retryCount": 1,"_at":3,"s":"2026-11-20T19:30:00Z"`, beside, false},
-		{record, `"sentAt":"2026-11-20T19:30:00.5Z","note":"peanuts"`, false},
-		{record, `"sentAt":"tomorrow","note":"\"1,"`, false},
-	} {
-		if got := digest(c.record, c.beside) == first; got != c.same {
-			t.Errorf("%s, %s is the same: %v", c.record, c.beside, got)
-		}
-	}
-	for member, same := range map[string]bool{
-		`"duration":`: true, `"serverClientDrift":`: true, `"readAt":177000000`: true, `"dueling_at":177000000`: true,
-		`"pickupTime":177000000`: false, `"ready_by":177000000`: false, `"_allergies":`: false, `"tables":`: false,
-	} {
-		if got := digest(record, member+"1") == digest(record, member+"2"); got != same {
-			t.Errorf("%s1 and %[1]s2 are the same: %v", member, got)
-		}
-	}
-	if digest(record+`,"updatedAt":177000000`+"1", beside) != digest(record+`,"updatedAt":177000000`+"2", beside) {
-		t.Error("an order that was updated for the retry is another one")
-	}
-	for _, body := range []string{``, `{"sentAt":`, `{"records":[{"id":"a"`, `{"records":[{"id":"a","_`, `{"_\`} {
-		if BodyDigest([]byte(body)) == first {
-			t.Errorf("%s is the same", body)
-		}
-	}
-}
-
 func TestTheHeadOfAChangeNamesWhatItReplaces(t *testing.T) {
 	at := time.Date(2026, 11, 20, 18, 31, 0, 0, time.UTC)
 	for want, c := range map[string]Change{

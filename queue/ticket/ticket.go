@@ -304,6 +304,7 @@ type Request struct {
 	Device   string    // x-svc-device-id
 	Received time.Time // UTC
 	Body     []byte    // as received
+	Content  Digest    // of the body without the members that may differ in a retry; zero: of all bytes of it
 	Drafts   []Draft   // at least one, in the order they are to print
 	// Age is for how long it has waited at a relay before it came here. The difference to Received does not say
 	// that: it is of two clocks. The tickets have waited for so long already, see expire_after.

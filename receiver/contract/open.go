@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"ticketrail/queue/ticket"
 )
 
 // How a body is read: parse makes a tree of it; read checks the shape that section 2.4 of the contract
@@ -40,6 +42,8 @@ type PrintRequest struct {
 	Anomalies []Anomaly // its deviations, each kind at most once
 	Raw       []byte    // the body as received, without a byte order mark
 	Cut       bool      // it prints as text, and only its beginning
+	// Content stands for the body: a retry has the same. Zero: the body is not JSON, or too large for the parser.
+	Content ticket.Digest
 }
 
 // A Record is one element of records.
@@ -102,6 +106,9 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	body = bytes.TrimPrefix(body, byteOrderMark)
 	envelope, repeats, err := parse(body)
 	request := PrintRequest{Raw: body, Envelope: envelope}
+	if err == nil {
+		request.Content = envelope.digest()
+	}
 	if err == nil && repeats && isAmbiguous(envelope) {
 		request.setText(true, math.MaxInt) // a few times the body at most: a byte that is not UTF-8 becomes three
 		request.Anomalies = []Anomaly{DuplicateKey}

@@ -3,9 +3,14 @@ package contract
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
+	"regexp"
 	"strings"
+
+	"ticketrail/queue/ticket"
 )
 
 // maxText is how much of a body that cannot be read prints, in bytes: about 80 cm of paper.
@@ -41,3 +46,65 @@ func (p *PrintRequest) setText(isJSON bool, most int) {
 	}
 	p.Records = []Record{{ID: p.ID, Unreadable: text}}
 }
+
+// digest stands for a body without the members that may differ in a retry.
+func (v Value) digest() ticket.Digest {
+	sum := sha256.New()
+	sum.Write(v.hashContent(sum, make([]byte, 0, 2*hashAtOnce), true))
+	return ticket.Digest(sum.Sum(nil)[:len(ticket.Digest{})])
+}
+
+const hashAtOnce = 512 // bytes, which are collected: the parts are small
+
+// hashContent appends a value to b, which it hashes when it is long. A mark begins each part and texts have their
+// lengths, so no two values have the same bytes.
+func (v Value) hashContent(sum hash.Hash, b []byte, isBody bool) []byte {
+	if len(b) >= hashAtOnce {
+		sum.Write(b)
+		b = b[:0]
+	}
+
+	b = append(b, byte(v.Kind()))
+	if v.Kind() != '{' && v.Kind() != '[' {
+		return appendLong(b, v.Text())
+	}
+
+	for part := range v.All() {
+		if v.Kind() == '{' {
+			if part.mayDiffer(isBody) {
+				continue
+			}
+			b = appendLong(append(b, 'k'), part.Key())
+		}
+		b = part.hashContent(sum, b, false)
+	}
+	return append(b, 'e')
+}
+
+func appendLong(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// mayDiffer says whether a member may have another value in a retry: metadata, when something was updated, and beside
+// the records the service's measurements and times, but for those that a cook needs.
+func (v Value) mayDiffer(besideRecords bool) bool {
+	key := v.Key()
+	switch {
+	case ticket.IsMetadata(key):
+		return true
+	case key == FieldUpdatedAt:
+		return v.isTime()
+	case besideRecords:
+		return key == FieldDuration || key == FieldClientDrift || v.isTime() && !wantedKey.MatchString(key)
+	}
+	return false
+}
+
+func (v Value) isTime() bool {
+	return (v.Kind() == '"' || v.Kind() == '0') && ticket.IsTime(v.Key(), strings.TrimSpace(v.Text()))
+}
+
+// wantedKey matches keys of a time for which a meal is wanted. It is narrower than the rule for printing: a requestedAt
+// may be the time of the retry, which must not print again.
+var wantedKey = regexp.MustCompile(
+	`(?i)^(?:promised?|due|pick_?up|collection|ready|wanted|delivery|serve|needed|eta)(?:_?(?:at|by|for|time|date))?$`)

@@ -3,6 +3,8 @@ package contract
 import (
 	"strings"
 	"testing"
+
+	"ticketrail/queue/ticket"
 )
 
 func TestTheTextOfABodyHasTheIdOfItsFirstRecordAndIsEqualForARetry(t *testing.T) {
@@ -42,6 +44,47 @@ func TestTheTextOfABodyHasTheIdOfItsFirstRecordAndIsEqualForARetry(t *testing.T)
 	}
 	if same(`{"x":1}`, `{"x":2}`) || same("a", "b") {
 		t.Error("without records two bodies are the same")
+	}
+}
+
+func TestARetryHasTheSameContent(t *testing.T) {
+	digest := func(record, beside string) ticket.Digest {
+		p, err := Open([]byte(`{"records":[{"id":"a","items":[],`+record+`}],`+beside+`}`), Lenient)
+		if err != nil || p.Content == (ticket.Digest{}) {
+			t.Errorf("%s, %s: %v", record, beside, err)
+		}
+		return p.Content
+	}
+	const record = `"retryCount": 1,"_at":{"t":["1"]},"s":"x"`
+	const beside = `"sentAt":"2026-11-20T19:30:00.5Z","note":"\"1,"`
+	first := digest(record, beside)
+	for _, c := range []struct {
+		record, beside string
+		same           bool
+	}{
+		{`"retryCount":22,"_at":"[}","s":"x"`, `"sentAt": "2027-01-01T00:00:00+01:00","note":"\"1,"`, true},
+		{record, `"sentAt":1770000060 ,"note":"\"1,"`, true},
+		{`"retryCount": 1,"_at":3,"s":"x","at":1770000060`, beside, false},
+		{`"retryCount" : 1` + "\n" + `,"_at":3,"s":"x"`, beside, true},
+		{`"retryCount": 1,"_at":3,"s":"_x"`, beside, false},
+		{`"retryCount": 1,"_at":3,"s":"2026-11-20T19:30:00Z"`, beside, false},
+		{record, `"sentAt":"2026-11-20T19:30:00.5Z","note":"peanuts"`, false},
+		{record, `"sentAt":"tomorrow","note":"\"1,"`, false},
+	} {
+		if got := digest(c.record, c.beside) == first; got != c.same {
+			t.Errorf("%s, %s is the same: %v", c.record, c.beside, got)
+		}
+	}
+	for member, same := range map[string]bool{
+		`"duration":`: true, `"serverClientDrift":`: true, `"readAt":177000000`: true, `"dueling_at":177000000`: true,
+		`"pickupTime":177000000`: false, `"ready_by":177000000`: false, `"_allergies":`: false, `"tables":`: false,
+	} {
+		if got := digest(record, member+"1") == digest(record, member+"2"); got != same {
+			t.Errorf("%s1 and %[1]s2 are the same: %v", member, got)
+		}
+	}
+	if digest(record+`,"updatedAt":177000000`+"1", beside) != digest(record+`,"updatedAt":177000000`+"2", beside) {
+		t.Error("an order that was updated for the retry is another one")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -153,10 +154,19 @@ func parse(body []byte) (v Value, repeats bool, err error) {
 	return v, repeats, parseError(body, err)
 }
 
+// decoders are used again: the lists of names, by which a decoder finds a repeated one, are a quarter of the
+// allocations of an order.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
+var noBody = new(bytes.Buffer)
+
 func parseWith(body []byte, options ...jsontext.Options) (Value, error) {
+	decoder := decoders.Get().(*jsontext.Decoder)
+	defer decoders.Put(decoder)
+	decoder.Reset(bytes.NewBuffer(body), options...)
 	reader := treeReader{
 		text: string(body), isUnicode: utf8.Valid(body),
-		dec:   jsontext.NewDecoder(bytes.NewBuffer(body), options...),
+		dec:   decoder,
 		nodes: make([]node, 0, min(countValues(body), maxValues)),
 	}
 
@@ -164,6 +174,7 @@ func parseWith(body []byte, options ...jsontext.Options) (Value, error) {
 	for len(reader.open) > 0 {
 		reader.end()
 	}
+	decoder.Reset(noBody) // or it would keep the body
 	return reader.nodes, err
 }
 

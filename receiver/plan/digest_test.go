@@ -14,7 +14,7 @@ func TestWhatTicketsSayIsInTheDigestOfTheBody(t *testing.T) {
 	of := func(body string) (said, kept ticket.Digest) {
 		r := p.Split(parse(t, body), Venue{}, "", time.Time{}, nil)
 		_, said = ticket.Shares(r.Request.Drafts)
-		return said, ticket.BodyDigest([]byte(body))
+		return said, r.Request.Content
 	}
 	const fish = `{"id":"a","items":[{"name":"Fish"}]}`
 	for _, c := range []struct{ body, one, two string }{

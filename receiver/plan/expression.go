@@ -48,6 +48,7 @@ type expression struct {
 	// that one that loops over record.items does not do so again for each of them.
 	perItem bool
 	loops   bool     // it calls any, filter or the like: its cost grows with the record
+	whole   bool     // it reads records and items by more than the plain paths in refs
 	refs    []string // the fields it reads by a plain path: record.a.b, item.c
 }
 
@@ -106,7 +107,8 @@ func compileExpression(when string) (*expression, error) {
 	}
 
 	// The fields decide how often the expression is evaluated, and a trace names those that are missing.
-	compiled := &expression{program: program, perItem: found.item, loops: found.loops}
+	compiled := &expression{program: program, perItem: found.item, loops: found.loops,
+		whole: found.loops || found.others != 0}
 	// item.a is visited too where the expression has item.a.b; only the longest path is kept.
 	slices.Sort(found.refs)
 	for i, ref := range found.refs {
@@ -191,20 +193,27 @@ func orFalse(node *ast.Node) {
 // A referenceCollector finds the fields that an expression reads. It errs on the safe side: item that is
 // hidden behind $env counts as read, and a path with a computed key is no reference.
 type referenceCollector struct {
-	item  bool
-	loops bool
-	refs  []string
+	item   bool
+	loops  bool
+	others int // places that read record, item or $env, and no member of it by its name
+	refs   []string
 }
 
 func (c *referenceCollector) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
 		c.item = c.item || n.Value == "item" || n.Value == "$env" // $env["item"] is item too
+		if n.Value == "record" || n.Value == "item" || n.Value == "$env" {
+			c.others++
+		}
 	case *ast.PredicateNode:
 		c.loops = true
 	case *ast.MemberNode:
 		if ref, ok := plainPath(n); ok {
 			c.refs = append(c.refs, ref)
+			if strings.Count(ref, ".") == 1 { // its record or item was counted before it
+				c.others--
+			}
 		}
 	}
 }
@@ -238,21 +247,57 @@ func (e *expressionError) Error() string { return fmt.Sprintf("%s (%s)", e.msg, 
 
 const tooManySteps = "the expression loops over a list for every item, and this request is too large for that"
 
-// setEnv makes the item and its record visible to the expressions. The record is converted once, when the
-// first expression needs it. The item is taken from the converted record, so item and record.items[n]
-// are the same object to an expression.
+// setEnv makes the item and its record visible to the expressions: the members that they read, or all of them if an
+// expression reads more than members. The record is converted once, when the first expression needs it.
 func (s *splitter) setEnv(rec *contract.Record, item int) {
 	if s.env == nil {
 		elements := 0
 		s.env = map[string]any{
 			"venue":  venueEnv{ID: s.venue.ID, Name: s.venue.Name},
 			"device": s.base.Device,
-			"record": native(rec.Fields, &elements),
+			"record": s.plan.read.members("record", rec.Fields, &elements),
 		}
 		s.loopSteps += len(rec.Items) * elements
+		s.envItem = -1
 	}
 
-	s.env["item"] = s.env["record"].(map[string]any)[contract.FieldItems].([]any)[item]
+	switch {
+	case s.envItem == item:
+		return
+	case s.plan.read.all: // item and record.items[n] are then one object, which takes half of the memory
+		s.env["item"] = s.env["record"].(map[string]any)[contract.FieldItems].([]any)[item]
+	default:
+		s.env["item"] = s.plan.read.members("item", rec.Items[item], new(int))
+	}
+	s.envItem = item
+}
+
+// A readMembers is which members of records and items the expressions of a plan read.
+type readMembers struct {
+	all   bool
+	named map[string]map[string]bool // of "record" and of "item"
+}
+
+func (r *readMembers) add(e *expression) {
+	r.all = r.all || e.whole
+	for _, ref := range e.refs {
+		keys := strings.Split(ref, ".")
+		if r.named == nil {
+			r.named = map[string]map[string]bool{"record": {}, "item": {}}
+		}
+		r.named[keys[0]][keys[1]] = true
+	}
+}
+
+// members are the read members of a record or an item, as expressions see them.
+func (r *readMembers) members(of string, v contract.Value, elements *int) map[string]any {
+	out, named := map[string]any{}, r.named[of]
+	for member := range v.All() {
+		if r.all || named[member.Key()] {
+			out[member.Key()] = native(member, elements)
+		}
+	}
+	return out
 }
 
 // native is v as expressions see it: with all numbers as float64, the type that expressions compare and calculate with.

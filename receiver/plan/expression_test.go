@@ -95,6 +95,12 @@ func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 		{`none(record.items, .isCold)`, ""}, {`record.items | count(.isAlcohol) == 1`, ""},
 		{`if item.isCold { false } else { true }`, ""}, {`item.price > item.cost`, at + "failed at 1:12"},
 		{`item.name`, at + "failed at 1:1"}, {`len(map(1..900000, map(1..1000, "x"))) > 0`, at + "failed at 1:20"},
+		// These need members that they do not name.
+		{`item["na" + "me"] == "Ale"`, ""}, {`item[record.id == "r" ? "name" : "x"] == "Ale"`, ""},
+		{`let i = item; i.name == "Ale"`, ""}, {`[item][0].name == "Ale"`, ""}, {`len(item) == 6`, ""},
+		{`"price" in item and "guests" in record`, ""}, {`item.menu == {"name": "Ale"}`, ""},
+		{`item == record.items[0] and item.name == "Ale"`, ""}, {`$env["it" + "em"]["name"] == "Ale"`, ""},
+		{`record.check.n == "a" and len(record.items[0]) == 6`, ""},
 		{`item[item.name] == nil`, ""}, {`item.name[item.name] == nil`, at + "failed at 1:10"},
 		{`len(repeat(item.name, 1000000)) > 0`, at + "failed at 1:5"},
 		{`"` + strings.Repeat("long ", 400) + `" contains item.name and item.cold.deep`, "no"},

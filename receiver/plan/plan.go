@@ -76,6 +76,7 @@ type Names interface {
 // new one; requests that have begun keep theirs.
 type Plan struct {
 	routes   []route
+	read     readMembers // by the routes
 	fallback string
 	names    fieldPaths
 	silenced silencedKeys
@@ -118,6 +119,9 @@ func Compile(c Config) (*Plan, error) {
 	for i, r := range c.Routes {
 		compiled, errs := compileRoute(i, r)
 		p.routes = append(p.routes, compiled)
+		if compiled.when != nil {
+			p.read.add(compiled.when)
+		}
 		problems = append(problems, errs...)
 	}
 	if p.fallback == "" {

@@ -35,6 +35,7 @@ type splitter struct {
 
 	machine   vm.VM              // reused by all expressions, which saves most of their allocations
 	env       map[string]any     // the record as expressions see it; nil until one needs it
+	envItem   int                // the index of the item in env
 	loopSteps int                // of an expression that loops for each item, up to this record, see maxLoopSteps
 	record    int                // index of the record
 	results   []expressionResult // by route; of the record
@@ -48,7 +49,8 @@ type expressionResult struct {
 }
 
 func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
-	s := &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]readerMark, len(req.Envelope))}
+	s := &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]readerMark, len(req.Envelope)),
+		lines: make([]ticket.Line, 0, 8), hits: make([]hit, 0, 16)} // enough for most orders
 	if len(p.silenced.below) > 0 && len(req.Envelope) > 0 {
 		s.silence(req.Envelope, &p.silenced)
 	}
@@ -84,7 +86,7 @@ func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received
 	}
 	splitter.res.Request = ticket.Request{
 		Venue: v.ID, ID: req.ID, Device: device, Received: received,
-		Body: req.Raw,
+		Body: req.Raw, Content: req.Content,
 	}
 
 	splitter.splitRecords(req)
@@ -111,7 +113,7 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 
 // splitRecord plans one record. beside prints in its header too.
 func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder) {
-	s.record, s.env, s.lines = index, nil, nil
+	s.record, s.env, s.lines = index, nil, s.lines[:0]
 	clear(s.results)
 
 	if rec.Unreadable != "" {

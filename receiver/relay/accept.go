@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -125,7 +126,7 @@ func (o *outage) tell(log *slog.Logger, err error) {
 }
 
 func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
-	sum := ticket.BodyDigest(r.Body)
+	sum := cmp.Or(r.Content, ticket.DigestOf(r.Body))
 	digest := hex.EncodeToString(sum[:])
 	msg := &nats.Msg{Subject: subjectOf(r.Venue, r.ID), Data: r.Body, Header: nats.Header{
 		headerID:       {strconv.QuoteToASCII(r.ID)},

@@ -293,5 +293,5 @@ type envelope struct{}
 func (envelope) Split(req contract.PrintRequest, v plan.Venue, device string, received time.Time, _ plan.Names,
 ) plan.Result {
 	return plan.Result{Request: ticket.Request{Venue: v.ID, ID: req.ID, Device: device, Received: received,
-		Body: req.Raw}}
+		Body: req.Raw, Content: req.Content}}
 }
