@@ -141,10 +141,18 @@ func (b *batch) state(job uint64) (jobState, error) {
 	return decoded, nil
 }
 
-// setState stores the state of a job.
+// setState stores the state of a job, and gives it to the lane of an open one.
 func (b *batch) setState(job uint64, s jobState) {
 	b.putJSON(bucketState, key64(job), s)
 	b.noteState(job, s)
+	if s.State.Open() {
+		b.place(job, s)
+	}
+}
+
+// place has memory follow the state of an open job, once it is on the disk.
+func (b *batch) place(job uint64, s jobState) {
+	b.afterCommit(func() { b.q.lane(s.Station).place(job, &s) })
 }
 
 // station returns the books and the hold of a station, for the caller to change. writeRecords stores
@@ -221,7 +229,7 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 
 	b.noteOutcome(job, s, Accepted)
 	b.open++
-	b.afterCommit(func() { b.q.lane(s.Station).place(job, &s) })
+	b.place(job, s)
 
 	return job
 }

@@ -295,7 +295,6 @@ func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobS
 		case err != nil, state.State != ticket.Pending:
 			// Nothing to write: this settlement is on the disk already, from a commit that reported an
 			// error. If err is ErrNotFound, it was pruned since.
-			b.afterCommit(l.dropFromLane)
 			return nil
 		}
 
@@ -308,13 +307,4 @@ func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobS
 	})
 
 	return wrap(err, "%s job %d", verb, l.job)
-}
-
-// dropFromLane removes a ticket that is not pending any more from its lane in memory, if it is
-// still there: otherwise it would be lent again and again. It needs Queue.mu.
-func (l *Lease) dropFromLane() {
-	ln := l.q.lane(l.station)
-	if at, ok := ln.find(l.pos); ok && ln.pending[at].job == l.job {
-		ln.removeAt(at)
-	}
 }

@@ -154,7 +154,6 @@ func (q *Queue) MarkLate(ctx context.Context, older time.Duration) error {
 			state.Late = true
 			b.setState(e.job, state)
 			b.noteOutcome(e.job, state, Late)
-			b.afterCommit(func() { q.lane(state.Station).place(e.job, &state) })
 		}
 		return nil
 	}), "mark late jobs")

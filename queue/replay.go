@@ -271,7 +271,6 @@ func (r *replay) endAgain(b *batch, l *loggedJob) (lost bool) {
 	case l.State == ticket.Held && state.State == ticket.Pending:
 		state.State, state.Why, state.Doubts = ticket.Held, l.Why, max(state.Doubts, l.Doubts)
 		b.setState(job, state)
-		b.afterCommit(func() { b.q.lane(state.Station).place(job, &state) })
 		return true
 	case l.State.Open():
 		return state.State.Open()
@@ -296,6 +295,5 @@ func (b *batch) doubt(open []entry) {
 		}
 
 		b.setState(e.job, state)
-		b.afterCommit(func() { b.q.lane(state.Station).place(e.job, &state) })
 	}
 }

@@ -72,7 +72,6 @@ func (l *Lease) requeue(b *batch, s jobState, reason string) {
 
 	s.Why = reason
 	b.setState(l.job, s)
-	b.afterCommit(func() { l.q.lane(s.Station).place(l.job, &s) })
 }
 
 // hold takes the ticket out of the way of the others, for a person.
@@ -80,5 +79,4 @@ func (l *Lease) hold(b *batch, s jobState, reason string) {
 	s.State, s.Why = ticket.Held, reason
 	b.setState(l.job, s)
 	b.noteOutcome(l.job, s, string(ticket.Held))
-	b.afterCommit(func() { l.q.lane(s.Station).place(l.job, &s) })
 }
