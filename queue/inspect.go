@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -37,36 +39,21 @@ func (q *Queue) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 // is not one snapshot: a job that changes during the listing is listed as it was when its page was read. No
 // transaction is open while yield runs, so it may take its time. Its error ends the list and is returned.
 func (q *Queue) EachPage(ctx context.Context, f Filter, yield func(page []Job) error) error {
-	var before []byte // nil: from the newest
+	next := key64(math.MaxUint64) // from the newest
 	found := 0
 	full := func() bool { return !f.Oldest && f.Limit > 0 && found == f.Limit }
 
-	for more := true; more && !full(); {
+	for next != nil && !full() {
 		lent := q.leases()
 		var page []Job
 		err := q.viewPage(ctx, func(tx *bolt.Tx) {
-			more = false
-			cursor := tx.Bucket(bucketNames[bucketState]).Cursor()
-
-			key, value := cursor.Last()
-			if before != nil {
-				if next, _ := cursor.Seek(before); next != nil {
-					key, value = cursor.Prev()
-				} // else the last one read is gone, and so are all newer ones: continue at the end
-			}
-
-			for read := 0; key != nil && !full(); key, value = cursor.Prev() {
-				if read++; read > pageSize {
-					more = true
-					return
-				}
-
-				before = slices.Clone(key) // where the next page continues
+			next = readPage(tx, bucketState, next, -pageSize, func(key, value []byte) bool {
 				if job, ok := readJob(tx, un64(key), value, lent, f); ok {
 					page = append(page, job)
 					found++
 				}
-			}
+				return !full()
+			})
 		})
 
 		if err != nil {
@@ -105,11 +92,22 @@ func (q *Queue) eachRecord(ctx context.Context, bucket int, from []byte,
 	return nil
 }
 
-// readPage calls visit with up to n records of a bucket from a key on, until it returns false. next is the key at which
-// to continue; nil at the end.
+// readPage calls visit with up to n records of a bucket from a key on, or with up to -n from it backward, until it
+// returns false. next is the key at which to continue; nil at the end. It may be gone by then.
 func readPage(tx *bolt.Tx, bucket int, from []byte, n int, visit func(key, value []byte) bool) (next []byte) {
 	cursor := tx.Bucket(bucketNames[bucket]).Cursor()
-	for key, value := cursor.Seek(from); key != nil; key, value = cursor.Next() {
+	key, value := cursor.Seek(from)
+	step := cursor.Next
+	if n < 0 {
+		n, step = -n, cursor.Prev
+		if key == nil {
+			key, value = cursor.Last()
+		} else if !bytes.Equal(key, from) {
+			key, value = cursor.Prev()
+		}
+	}
+
+	for ; key != nil; key, value = step() {
 		if n--; n < 0 {
 			return slices.Clone(key)
 		}

@@ -69,6 +69,13 @@ func TestAFilesystemWithoutLinksCanHoldTheQueue(t *testing.T) {
 	h.Link = func(file, _ string) error { return errors.Join(syscall.EPERM, os.Remove(file)) }
 	path := filepath.Join(t.TempDir(), "queue.db")
 	wantErr(t, store.Create(path, "", true, Contents, h), os.ErrNotExist) // no rename either
+
+	lost := withHistory(t)
+	h = store.System
+	h.Link = func(string, string) error { return syscall.EPERM }
+	must(t, os.Remove(lost.o.Path))
+	must(t, recoverQueue(lost.o, h))
+	lost.wantHistory(true)
 }
 
 func TestAFileThatAnotherProcessMadeMeanwhileIsNotReplaced(t *testing.T) {
@@ -194,7 +201,8 @@ func (r *recorder) hooks() store.Hooks {
 			}
 			return r.call("sync " + what)
 		},
-		Link: func(file, name string) error { return errors.Join(r.call("link"), os.Link(file, name)) },
+		Link:   func(file, name string) error { return errors.Join(r.call("link"), os.Link(file, name)) },
+		Rename: os.Rename,
 	}
 }
 

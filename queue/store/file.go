@@ -148,7 +148,6 @@ func BoltOptions(noSync bool) *bolt.Options {
 // A crash before the link leaves PATH.new-*, which the next start removes. A crash after it leaves
 // an empty queue. No request was answered yet in either case.
 func Create(path, copies string, noSync bool, c Contents, s Hooks) error {
-	dir := filepath.Dir(path)
 	removeHalf(path)
 
 	if _, err := os.Stat(path); err == nil {
@@ -166,27 +165,15 @@ func Create(path, copies string, noSync bool, c Contents, s Hooks) error {
 		return fmt.Errorf("open %s: %w: it is missing, and there are copies of it in %s", path, ErrDamaged, copies)
 	}
 
-	temp, err := os.CreateTemp(dir, TempPattern(path))
-	if err != nil {
+	err = replaceFile(path, nil, s, func(temp string) error { return createEmpty(temp, noSync, c) },
+		func() error { return nil })
+	switch {
+	case errors.Is(err, fs.ErrExist): // another process has just made one
+		return syncDir(path, s)
+	case err != nil:
 		return fmt.Errorf("create %s: %w", path, err)
 	}
-	defer os.Remove(temp.Name())
-	_ = temp.Close()
-
-	if err := createEmpty(temp.Name(), noSync, c, s); err != nil {
-		return fmt.Errorf("create %s: %w", path, err)
-	}
-
-	// A link, unlike a rename, cannot replace a file that another process has just made.
-	err = s.Link(temp.Name(), path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(temp.Name(), path) // this filesystem has no links
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("create %s: %w", path, err)
-	}
-
-	return syncDir(path, s)
+	return nil
 }
 
 // TempPattern is for [os.CreateTemp], of a new file for a path.
@@ -212,18 +199,14 @@ func syncDir(path string, s Hooks) error {
 	return nil
 }
 
-// createEmpty makes an empty file a database without contents, and syncs it.
-func createEmpty(path string, noSync bool, c Contents, s Hooks) error {
+// createEmpty makes an empty file a database without contents. The caller syncs it.
+func createEmpty(path string, noSync bool, c Contents) error {
 	db, err := bolt.Open(path, 0o600, BoltOptions(noSync))
 	if err != nil {
 		return err
 	}
 	db.AllocSize = 64 << 10
-
-	if err := errors.Join(db.Update(c.Create), db.Close()); err != nil {
-		return err
-	}
-	return syncPath(path, s)
+	return errors.Join(db.Update(c.Create), db.Close())
 }
 
 func syncPath(path string, s Hooks) error {

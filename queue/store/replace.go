@@ -48,7 +48,7 @@ func Compact(path string, s Hooks) (before, after int64, err error) {
 		}
 		dst.AllocSize = 64 << 10    // how far the file may be longer than its content
 		const transaction = 1 << 20 // bytes: memory of a small box
-		return errors.Join(bolt.Compact(dst, db, transaction), dst.Close())
+		return errors.Join(bolt.Compact(dst, db, transaction), dst.Close(), own(temp, path, old))
 	}, func() error { return nil })
 	if err != nil {
 		return fail(err)
@@ -107,16 +107,7 @@ func replaceFile(path string, old *os.File, s Hooks, fill func(temp string) erro
 	temp := created.Name()
 	defer os.Remove(temp)
 
-	// The daemon's user must be able to open it, whoever runs this command.
-	owned, err := ownerOf(path, old)
-	if err == nil && owned.Uid != uint32(os.Geteuid()) {
-		err = created.Chown(int(owned.Uid), int(owned.Gid))
-	}
-	if err := errors.Join(err, created.Close()); err != nil {
-		return err
-	}
-
-	if err := fill(temp); err != nil {
+	if err := errors.Join(created.Close(), fill(temp)); err != nil {
 		return err
 	}
 	if err := syncPath(temp, s); err != nil {
@@ -127,17 +118,25 @@ func replaceFile(path string, old *os.File, s Hooks, fill func(temp string) erro
 		return err
 	}
 
-	if old == nil {
-		// A link cannot replace a file that a daemon has just made.
+	if old == nil { // a link cannot replace a file that another process has just made
 		err = s.Link(temp, path)
-	} else {
+	}
+	if old != nil || err != nil && !errors.Is(err, fs.ErrExist) { // or this filesystem has no links
 		err = s.Rename(temp, path)
 	}
-
 	if err != nil {
 		return err
 	}
 	return syncDir(path, s)
+}
+
+// own gives a new file to who must own it: the daemon's user must be able to open it, whoever runs this command.
+func own(temp, path string, old *os.File) error {
+	owned, err := ownerOf(path, old)
+	if err == nil && owned.Uid != uint32(os.Geteuid()) {
+		err = os.Chown(temp, int(owned.Uid), int(owned.Gid))
+	}
+	return err
 }
 
 // ownerOf is who must own a new file at path: the owner of the old one, else of the folder.

@@ -63,7 +63,7 @@ func Recover(
 		return replaceFile(path, old, s, func(temp string) (err error) {
 			_ = os.Remove(ReservePath(path)) // the reserve may take the space that is missing
 			r.Base, r.From, err = fill(temp, &files, lastWrite(path, &files), check, c)
-			return err
+			return errors.Join(err, own(temp, path, old))
 		}, func() (err error) {
 			r.Kept, err = keep(path, old, s)
 			return err
@@ -107,8 +107,7 @@ func fill(
 	if err := os.Truncate(temp, 0); err != nil {
 		return "", from, err
 	}
-	unsynced := Hooks{Sync: func(*os.File) error { return nil }} // synced once, by the caller
-	if err := createEmpty(temp, true, c, unsynced); err != nil {
+	if err := createEmpty(temp, true, c); err != nil {
 		return "", from, err
 	}
 	from, err = adopt(temp, files, written, c)
