@@ -212,19 +212,20 @@ func (c *composer) bannerStyle(s string) Style {
 // bar prints s in the middle of a bar from edge to edge: white on black or, where a printer has only black on white,
 // between rules.
 func (c *composer) bar(s string, st Style) {
-	first := len(c.lines)
 	st.Invert = true
-
-	c.centred(s, st)
 	if !c.Framed || st.Red {
+		c.centred(s, st)
 		return
 	}
 
-	for _, l := range c.lines[first:] {
-		if left, right := &l.Spans[0], &l.Spans[len(l.Spans)-1]; len(l.Spans) == 3 && len(left.Text) > 1 {
-			left.Text = strings.Repeat("=", len(left.Text)-1) + " "
-			right.Text = " " + strings.Repeat("=", len(right.Text)-1)
-		}
+	for _, s := range wrap(c.text(s), (c.columns-2*len("= "))/st.widthFactor()) {
+		free := c.columns - Width(s)*st.widthFactor() - 2
+		edge := Style{Bold: true, Height: st.Height}
+		c.add(Line{Spans: []Span{
+			{Text: strings.Repeat("=", free/2) + " ", Style: edge},
+			{Text: s, Style: st},
+			{Text: " " + strings.Repeat("=", free-free/2), Style: edge},
+		}})
 	}
 }
 

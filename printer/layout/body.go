@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"strconv"
 	"strings"
 
 	"ticketrail/queue/ticket"
@@ -68,7 +67,7 @@ func (b *body) headings(l *ticket.Line, i int) {
 	if l.NoRoute != b.noRoute {
 		b.noRoute = l.NoRoute
 		if l.NoRoute {
-			b.bar(noRoute, Style{Bold: true, Width: 2})
+			b.banner(noRoute)
 		} else {
 			b.rule("=")
 		}
@@ -97,7 +96,7 @@ func (b *body) groupHeadings(l *ticket.Line, before int) {
 	if b.course = course; course != was {
 		b.seat = ""
 		if course != "" {
-			b.bar(course, Style{Bold: true, Width: min(2, b.columns/max(1, Width(course)))})
+			b.banner(course)
 		}
 	}
 
@@ -163,7 +162,7 @@ func (b *body) line(l *ticket.Line) {
 
 	if l.Refire && !b.t.Refire && !l.Void && (b.refireDepth < 0 || l.Depth <= b.refireDepth) {
 		b.refireDepth = l.Depth
-		b.bar(refire, Style{Bold: true, Height: 2})
+		b.banner(refire)
 	} else if !l.Refire && l.Depth <= b.refireDepth {
 		b.refireDepth = -1
 	}
@@ -178,8 +177,8 @@ func (b *body) line(l *ticket.Line) {
 }
 
 // indentOf returns how many columns a line is indented, and a marker to print before it. The indent
-// grows by 2 a level up to a third of the paper. Deeper lines stay there and carry their depth
-// instead (›9), because narrow columns of single words are harder to read than a number.
+// grows by 2 a level up to a third of the paper. Deeper lines stay there and have a › for each further level, at most
+// two: narrow columns of single words are harder to read, and a number would be taken for a quantity.
 func (b *body) indentOf(l *ticket.Line) (indent int, marker string) {
 	if l.Depth <= 0 {
 		return 0, ""
@@ -187,10 +186,11 @@ func (b *body) indentOf(l *ticket.Line) (indent int, marker string) {
 
 	limit := b.columns / 3
 	first := min(b.nameColumn+2, limit) // two columns behind the beginning of the item's name
-	if in := first + 2*(l.Depth-1); in <= limit {
-		return in, ""
+	deepest := 1 + (limit-first)/2
+	if l.Depth <= deepest {
+		return first + 2*(l.Depth-1), ""
 	}
-	return limit, b.text("›"+strconv.Itoa(l.Depth)) + " "
+	return limit, b.text(strings.Repeat("›", min(l.Depth-deepest, 2))) + " "
 }
 
 // label returns the text before a name: the quantity, which is the first thing read and the
@@ -271,10 +271,13 @@ func (b *body) details(l *ticket.Line, indent int) {
 	}
 
 	if l.MayCancel != "" {
-		detail.style = voidStyle(Style{Bold: true, Height: 2}, true)
-		detail.fill = true
-		say(b.text(ticket.Question(l.MayCancel)))
-		detail.style, detail.fill = st, l.Void
+		question := paragraph{mark: detail.mark, indent: indent, text: b.text(ticket.Question(l.MayCancel)),
+			style: voidStyle(Style{Bold: true, Height: 2}, true), fill: true}
+		if l.Void { // it is in a frame
+			b.flow(question)
+		} else {
+			b.framed(func() { b.flow(question) })
+		}
 	}
 
 	b.notes(detail, label, l.Notes, l.Unread)

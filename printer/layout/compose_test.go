@@ -216,7 +216,7 @@ func TestIndentationStopsAtAThirdOfTheWidth(t *testing.T) {
 		}
 		text := content(Compose(d, columns, "bar"))
 		tooFar := strings.Count(text, "\n"+spaces(columns/3+1))
-		if n := strings.Count(text, "ω"); n != 65 || tooFar > 0 || !strings.Contains(text, "›64 ω") {
+		if n := strings.Count(text, "ω"); n != 65 || tooFar > 0 || !strings.Contains(text, " ›› ω") {
 			t.Errorf("%d columns: %d lines, %d of them too far to the right:\n%s", columns, n, tooFar, text)
 		}
 	}

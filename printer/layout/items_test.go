@@ -78,8 +78,8 @@ func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *testing.T) {
 	d := order(ticket.Line{Quantity: "3", Name: "Soup", Void: true, Notes: []string{"hot"}},
 		ticket.Line{Quantity: "1", Name: "Fish", Void: true}, ticket.Line{Quantity: "1", Name: "Cake", Refire: true},
-		ticket.Line{Depth: 1, Name: "No nuts"}, ticket.Line{Depth: 1, Name: "No cream"})
-	d.Doubt, d.Ticket.Rush = true, true
+		ticket.Line{Depth: 1, Name: "No nuts"}, ticket.Line{Depth: 1, Name: "No cream", MayCancel: "VOIDED"})
+	d.Doubt, d.Ticket.Rush, d.Ticket.Banners = true, true, []string{"LATE, as wide as the paper has room for"}
 	got, edge := "", strings.Repeat("*", 40)
 	for _, l := range ComposeWith(d, Options{Columns: 40, Framed: true, Header: []string{},
 		Alarms: NewAlarms([]string{"nuts"})}) {
@@ -95,9 +95,11 @@ func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *
 		}
 		got += strings.Join(strings.Fields(strings.ReplaceAll(text, edge, "-")), " ") + "|"
 	}
-	want := "-|* POSSIBLE DUPLICATE *|* check the rail *|-|=============== RUSH ===============|" +
+	want := "-|* POSSIBLE DUPLICATE *|* check the rail *|-|" +
+		"= LATE, as wide as the paper has room ==|================= for ==================|" +
+		"=============== RUSH ===============|" +
 		"-|* VOID 3x Soup *|* VOID ! hot *|-|* VOID 1x Fish *|-|" +
-		"================ REFIRE ================|1x Cake|-|* NO NUTS *|-|No cream|"
+		"============= REFIRE =============|1x Cake|-|* NO NUTS *|-|No cream|-|* ** cancelled? VOIDED ** *|-|"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -77,11 +77,15 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		// Wide text is narrowed if fewer than eight letters fit.
 		{olives("10"), Options{Columns: 32, ModifierSize: Size{2, 1}}, map[Size]string{{2, 1}: "Olives"}},
 		{olives("100"), Options{Columns: 32, ModifierSize: Size{2, 1}},
-			map[Size]string{{1, 2}: "Olives", {2, 2}: "100x"}},
+			map[Size]string{{1, 2}: "100x|Olives"}}, // a wide quantity would be an item's
 
 		// A mark such as [NO] stays beside its word: the word alone would be an order.
 		{order(bread, ticket.Line{Depth: 1, Name: "[NO] Peppercorn"}), Options{Columns: 32},
 			map[Size]string{{1, 2}: "[NO] Peppercorn"}},
+
+		// A course is a bar as large as the ticket's, or only as high if it is long.
+		{order(ticket.Line{Course: "Starters"}), Options{Columns: 16}, map[Size]string{{2, 2}: "Starters"}},
+		{order(ticket.Line{Course: "Main dish"}), Options{Columns: 16}, map[Size]string{{0, 2}: "Main dish"}},
 
 		// Details and notes have the size of modifiers, alarms the size of names.
 		{detailed, Options{Columns: 48, ModifierSize: Size{1, 2}},
@@ -139,6 +143,9 @@ func TestTheLinesOfAnItemAreWrittenLikeThis(t *testing.T) {
 		{33, []ticket.Line{item("1234", "Soup"), item("1", "Bread"), hot},
 			"1234x Soup\n" + spaces(6) + "1x Bread\n" + spaces(11) + "Hot\n"},
 		{33, []ticket.Line{item("12345", "Soup"), item("1", "Bread"), hot}, "12345x Soup\n1x Bread\n       Hot\n"},
+		// Below a third of the paper the level is a mark: a number would be a quantity.
+		{16, []ticket.Line{item("1", "Soup"), hot, {Depth: 2, Quantity: "2", Name: "Oil"}},
+			"1x Soup\n     Hot\n     › 2x Oil\n"},
 		{32, []ticket.Line{item("123456789", "Soup"), hot}, "123456789x Soup\n  Hot\n==="},
 
 		{42, []ticket.Line{item("2", " \n")}, "2x (no name)\n"},

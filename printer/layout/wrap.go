@@ -42,9 +42,15 @@ func (c *composer) flow(p paragraph) {
 		p.style.Width = 1 // a sentence is read faster in two lines than one word a line
 	}
 	p.mark.Height = max(p.mark.Height, p.style.Height)
-	for i := range p.label {
-		p.label[i].Height = max(p.label[i].Height, p.style.Height)
+	for i, l := range p.label {
+		// It is as tall as the text, and not wider: else the quantity of a modifier would look like an item's.
+		if l.Height < p.style.Height {
+			p.label[i].Width, p.label[i].Height = min(l.Width, p.style.Width), p.style.Height
+		}
 	}
+	room += label
+	label = Line{Spans: p.label}.Width()
+	room -= label
 
 	// Only right-to-left text needs the width of its widest line: its lines end at the same column.
 	direction, widestLine := FirstStrong, 0
