@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ticketrail/queue/ticket"
 )
 
@@ -23,12 +21,9 @@ func TestTheBackupPrintsWhatWaitsInOrderAfterItsTime(t *testing.T) {
 				h.wantPrinted(grill)
 				h.q.enqueue("grill", "d")
 				h.advance(time.Second)
-				if got := bar.printed(); f != dropped && f != refusesAll && len(got) != 4 {
-					t.Errorf("the next one did not come out at once: %q", got)
-				}
-				if j := h.q.job("a"); j.State != ticket.Sent || j.Reason != "came out of bar" {
-					t.Errorf("the job is %s, %q", j.State, j.Reason)
-				}
+				wantTrue(t, f == dropped || f == refusesAll || len(bar.printed()) == 4, "d did not come at once")
+				j := h.q.job("a")
+				wantTrue(t, j.State == ticket.Sent && j.Reason == "came out of bar", j)
 			})
 		})
 	}
@@ -47,18 +42,13 @@ func TestADeadPrinterIsTriedRarelyWhileABackupPrints(t *testing.T) {
 			h.advance(time.Second)
 		}
 		h.advance(time.Minute)
-		if n := len(bar.printed()); n != 301 {
-			t.Errorf("%d tickets came out, want 301", n)
-		}
+		wantEqual(t, len(bar.printed()), 301)
 		tries := grill.attempts()[from:]
 		for i := range tries[1:] {
-			if d := tries[i+1].Sub(tries[i]); d < 30*time.Second || d > time.Minute {
-				t.Errorf("tried again after %v", d)
-			}
+			d := tries[i+1].Sub(tries[i])
+			wantTrue(t, d >= 30*time.Second && d <= time.Minute, d)
 		}
-		if len(tries) < 5 {
-			t.Errorf("tried %d times in five minutes", len(tries))
-		}
+		wantTrue(t, len(tries) >= 5, len(tries))
 	})
 }
 
@@ -72,24 +62,19 @@ func TestTheOwnPrinterGetsItsTicketsBackAsSoonAsItPrints(t *testing.T) {
 		grill.setFault(fine)
 		s := h.status("grill")
 		want := ActiveBackup{Name: "bar", Since: start.Add(backupAfter + time.Second)}
-		if diff := cmp.Diff(want, s.ActiveBackup); diff != "" || s.Up {
-			t.Errorf("up is %t, who stands in (-want +got):\n%s", s.Up, diff)
-		}
+		wantSame(t, s.ActiveBackup, want)
+		wantTrue(t, !s.Up, s)
 		h.advance(31 * time.Second)
 		moved := len(bar.printed())
-		if n := len(grill.printed()); n == 0 || n+moved != 200 {
-			t.Errorf("%d came out of the grill, %d of the bar", n, moved)
-		}
-		if s := h.status("grill"); !s.Up || s.ActiveBackup != (ActiveBackup{}) {
-			t.Errorf("status %+v", s)
-		}
+		n := len(grill.printed())
+		wantTrue(t, n > 0 && n+moved == 200, n, moved)
+		s = h.status("grill")
+		wantTrue(t, s.Up && s.ActiveBackup == (ActiveBackup{}), s)
 		// After the next failure the backup has to wait for its time again.
 		grill.setFault(off)
 		h.q.enqueue("grill", "later")
 		h.advance(backupAfter - time.Second)
-		if n := len(bar.printed()); n != moved {
-			t.Error("the backup printed before its time")
-		}
+		wantEqual(t, len(bar.printed()), moved, "the backup printed before its time")
 	})
 }
 
@@ -101,9 +86,7 @@ func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
 		h.Set([]Lane{grillLane(grill, bar, pass)})
 		h.q.enqueue("grill", "a")
 		h.advance(backupAfter + time.Second)
-		if len(bar.attempts()) == 0 || len(pass.attempts()) > 0 {
-			t.Errorf("tried: bar %d times, pass %d times", len(bar.attempts()), len(pass.attempts()))
-		}
+		wantTrue(t, len(bar.attempts()) > 0 && len(pass.attempts()) == 0, bar.attempts(), pass.attempts())
 		h.advance(backupAfter)
 		h.wantPrinted(pass, "a"+forGrill)
 		bar.setFault(fine)
@@ -111,9 +94,7 @@ func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
 		h.q.enqueue("grill", "b")
 		h.advance(time.Second)
 		h.wantPrinted(bar, "b"+forGrill)
-		if s := h.status("grill"); s.ActiveBackup.Name != "bar" {
-			t.Errorf("%s stands in", s.ActiveBackup.Name)
-		}
+		wantEqual(t, h.status("grill").ActiveBackup.Name, "bar")
 	})
 }
 
@@ -130,9 +111,7 @@ func TestATicketThatIsOutAlthoughThePrintWasInterruptedIsNotPrintedAgain(t *test
 		h.q.enqueue("grill", "a")
 		h.advance(time.Minute)
 		h.wantEnds("grill a ack")
-		if j := h.q.job("a"); j.State != ticket.Shown {
-			t.Errorf("the job is %s", j.State)
-		}
+		wantEqual(t, h.q.job("a").State, ticket.Shown)
 	})
 }
 
@@ -149,9 +128,7 @@ func TestABusyBackupIsInterruptedForTheNextOne(t *testing.T) {
 		grill.dial = time.Hour
 		h.q.enqueue("grill", "b")
 		h.advance(2 * time.Minute)
-		if s := h.status("grill"); s.Err != "not ready within 30s: dial: context canceled" {
-			t.Errorf("status says %q", s.Err)
-		}
+		wantEqual(t, h.status("grill").Err, "not ready within 30s: dial: context canceled")
 	})
 }
 
@@ -207,9 +184,7 @@ func TestTheOwnPrinterIsTriedOftenWhileTheBackupFailsToo(t *testing.T) {
 		bar.setFault(off)
 		h.q.enqueue("grill", "a")
 		h.advance(8 * time.Second) // a printer with a backup that works is tried after 25 s
-		if n := len(grill.attempts()); n < 3 {
-			t.Errorf("tried %d times in 8 s", n)
-		}
+		wantTrue(t, len(grill.attempts()) >= 3, grill.attempts())
 	})
 }
 
@@ -219,9 +194,7 @@ func TestABackupPrintsForTheDarkScreenThatShowedIt(t *testing.T) {
 		dead := h.printer()
 		dead.setFault(off)
 		d := h.shown("bar")
-		if err := h.q.PrintShown(t.Context(), "bar", "grill", d.Ticket, h.q.KV("cards"), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.q.PrintShown(t.Context(), "bar", "grill", d.Ticket, h.q.KV("cards"), nil))
 		h.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", pass, 0}}}})
 		h.advance(time.Second)
 		h.wantPrinted(pass, "shown FOR bar (screen down)")

@@ -34,9 +34,7 @@ func TestATicketCancelledOrTooOldOnAHeldStationDoesNotPrint(t *testing.T) {
 		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
 		h.q.enqueue("grill", "gone", "a", "b")
 		h.advance(0) // the worker is in a pause, the head is not lent
-		if err := h.q.Cancel(t.Context(), h.q.job("gone").ID, "left"); err != nil {
-			t.Error(err)
-		}
+		must(t, h.q.Cancel(t.Context(), h.q.job("gone").ID, "left"))
 		h.q.hold("grill", true)
 		h.advance(5 * time.Hour)
 		h.q.enqueue("grill", "c")
@@ -44,9 +42,8 @@ func TestATicketCancelledOrTooOldOnAHeldStationDoesNotPrint(t *testing.T) {
 		h.q.hold("grill", false)
 		h.advance(0)
 		h.wantPrinted(p, "slip a b", "c")
-		if j := h.q.job("a"); j.Attempts != 0 || j.State != ticket.Expired {
-			t.Errorf("%d attempts, %s", j.Attempts, j.State)
-		}
+		j := h.q.job("a")
+		wantTrue(t, j.Attempts == 0 && j.State == ticket.Expired, j)
 	})
 }
 
@@ -91,9 +88,7 @@ func TestOrdersOfARelayThatAreTooOldAreOnOneSlip(t *testing.T) {
 			h.advance(0)
 		}, []string{"slip order-000 order-001", "fresh", "slip c", "next"}},
 		{"however many come, after ten seconds", 11, func(h *harness, p *fakePrinter) {
-			if n := len(p.printed()); n != 1 {
-				h.t.Errorf("%d slips after 11 s, want 1", n)
-			}
+			wantEqual(h.t, len(p.printed()), 1)
 		}, []string{"slip order-000 order-001 order-002 order-003 order-004 order-005 order-006 order-007 " +
 			"order-008 order-009"}},
 		{"after a restart", 2, func(h *harness, p *fakePrinter) {
@@ -104,9 +99,8 @@ func TestOrdersOfARelayThatAreTooOldAreOnOneSlip(t *testing.T) {
 		}, []string{"slip order-000 order-001 c"}},
 		{"not during a stop, which does not wait for it", 1, func(h *harness, _ *fakePrinter) {
 			begun := time.Now()
-			if err := h.Stop(h.t.Context()); err != nil || time.Since(begun) != 0 {
-				h.t.Errorf("it took %s: %v", time.Since(begun), err)
-			}
+			must(h.t, h.Stop(h.t.Context()))
+			wantEqual(h.t, time.Since(begun), 0)
 		}, nil},
 		{"one that is there waits for no more", 1, func(h *harness, p *fakePrinter) {
 			p.setFault(noPaper)

@@ -41,9 +41,7 @@ func inBubble(t *testing.T, f func(t *testing.T, h *harness)) {
 		t.Cleanup(h.q.close)
 		h.start()
 		t.Cleanup(func() {
-			if err := h.stopAtOnce(); err != nil {
-				t.Error(err)
-			}
+			must(t, h.stopAtOnce())
 		})
 		f(t, h)
 	})
@@ -113,26 +111,20 @@ func (h *harness) status(name string) Status {
 
 func (h *harness) wantPrinted(p *fakePrinter, want ...string) {
 	h.t.Helper()
-	if diff := cmp.Diff(append([]string{}, want...), p.printed()); diff != "" {
-		h.t.Errorf("what came out (-want +got):\n%s", diff)
-	}
+	wantSame(h.t, p.printed(), append([]string{}, want...), "what came out")
 }
 
 func (h *harness) wantEnds(want ...string) {
 	h.t.Helper()
 	h.q.mu.Lock()
 	defer h.q.mu.Unlock()
-	if diff := cmp.Diff(want, h.q.ends); diff != "" && len(want)+len(h.q.ends) > 0 {
-		h.t.Errorf("how leases ended (-want +got):\n%s", diff)
-	}
+	wantTrue(h.t, slices.Equal(h.q.ends, want), h.q.ends, want)
 }
 
 // restart ends the program and starts it again over the same queue.
 func (h *harness) restart() {
 	h.t.Helper()
-	if err := h.stopAtOnce(); err != nil {
-		h.t.Error(err)
-	}
+	must(h.t, h.stopAtOnce())
 	h.q.close()
 	h.q.open()
 	h.start()
@@ -165,25 +157,18 @@ type testQueue struct {
 func (q *testQueue) open() {
 	q.t.Helper()
 	var err error
-	if q.Queue, err = queue.Open(queue.Options{Path: q.path, Reserve: -1, NoSync: true}); err != nil {
-		q.t.Fatal(err)
-	}
+	q.Queue, err = queue.Open(queue.Options{Path: q.path, Reserve: -1, NoSync: true})
+	must(q.t, err)
 	q.SetStations([]string{"grill", "bar", "pass"})
 }
 
 func (q *testQueue) close() {
 	q.t.Helper()
 	for _, s := range q.Stations() {
-		if s.Printing > 0 {
-			q.t.Errorf("a lease of %s was never ended", s.Name)
-		}
+		wantEqual(q.t, s.Printing, 0, "a lease was never ended", s.Name)
 	}
-	if n := q.Unaccounted(); n != 0 {
-		q.t.Errorf("%d jobs are unaccounted for", n)
-	}
-	if err := q.Close(); err != nil {
-		q.t.Error(err)
-	}
+	wantEqual(q.t, q.Unaccounted(), 0, "unaccounted jobs")
+	must(q.t, q.Close())
 }
 
 // enqueue adds orders with these names to the end of a queue.
@@ -199,9 +184,7 @@ func (q *testQueue) enqueue(station string, names ...string) {
 				Lines: []ticket.Line{{Quantity: "1", Name: "soup"}},
 			}}},
 		})
-		if err != nil {
-			q.t.Fatal(err)
-		}
+		must(q.t, err)
 	}
 }
 
@@ -211,18 +194,14 @@ func (q *testQueue) hold(station string, on bool) {
 	if on {
 		err = q.HoldStation(context.Background(), station, "a person")
 	}
-	if err != nil {
-		q.t.Error(err)
-	}
+	must(q.t, err)
 }
 
 // jobs returns the jobs by the name of their order.
 func (q *testQueue) jobs() map[string]queue.Job {
 	q.t.Helper()
 	jobs, err := q.Jobs(context.Background(), queue.Filter{})
-	if err != nil {
-		q.t.Error(err)
-	}
+	must(q.t, err)
 	out := map[string]queue.Job{}
 	for _, j := range jobs {
 		name, _, _ := strings.Cut(j.Request, " ")
@@ -234,9 +213,7 @@ func (q *testQueue) jobs() map[string]queue.Job {
 func (q *testQueue) job(name string) queue.Job {
 	q.t.Helper()
 	j, ok := q.jobs()[name]
-	if !ok {
-		q.t.Errorf("there is no job %q", name)
-	}
+	wantTrue(q.t, ok, "there is no job", name)
 	return j
 }
 
@@ -244,9 +221,7 @@ func (q *testQueue) job(name string) queue.Job {
 func (q *testQueue) leaveInDoubt(station string) {
 	q.t.Helper()
 	l, err := q.Queue.Take(q.t.Context(), station)
-	if err = errors.Join(err, l.Begin(q.t.Context()), l.Return(q.t.Context(), "")); err != nil {
-		q.t.Fatal(err)
-	}
+	must(q.t, errors.Join(err, l.Begin(q.t.Context()), l.Return(q.t.Context(), "")))
 }
 
 // setErrors sets the errors of Take and Expire.
@@ -348,9 +323,7 @@ func (h *harness) shown(station string) ticket.Delivery {
 	if err == nil {
 		err = lease.Ack(h.t.Context(), ticket.Shown, "")
 	}
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	return lease.Delivery()
 }
 
@@ -362,9 +335,7 @@ func (l *jsonLog) entries(t *testing.T) (short []string, last map[string]any) {
 	t.Helper()
 	for s := range strings.Lines(l.String()) {
 		last = map[string]any{}
-		if err := json.Unmarshal([]byte(s), &last); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(s), &last))
 		short = append(short, last["level"].(string)+" "+last["msg"].(string))
 	}
 	return short, last
@@ -574,4 +545,30 @@ func (f printFunc) Print(
 	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
 ) (ticket.Proof, error) {
 	return f(ctx, d, begin)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	wantTrue(t, err == nil, err)
+}
+
+// wantEqual compares. of says of which case of a test.
+func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
+	t.Helper()
+	wantTrue(t, got == want, got, want, of)
+}
+
+// wantSame compares in depth.
+func wantSame(t testing.TB, got, want any, of ...any) {
+	t.Helper()
+	diff := cmp.Diff(want, got)
+	wantTrue(t, diff == "", of, "(-want +got)\n"+diff)
+}
+
+// wantTrue ends the test unless something holds, and says the values that it is about.
+func wantTrue(t testing.TB, holds bool, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf("it does not hold: %+v", values)
+	}
 }

@@ -20,17 +20,12 @@ func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
 		}
 		tries := p.attempts()
 		for i := 1; i < len(tries); i++ {
-			if d := tries[i].Sub(tries[i-1]); d < time.Second || d > 30*time.Second {
-				t.Errorf("pause %d lasted %v", i, d)
-			}
+			d := tries[i].Sub(tries[i-1])
+			wantTrue(t, d >= time.Second && d <= 30*time.Second, i, d)
 		}
 		// 15 to 30 s a pause, over three hours.
-		if n := len(tries); n < 300 || n > 800 {
-			t.Errorf("%d attempts in three hours", n)
-		}
-		if j := h.q.job("order-000"); j.Attempts != len(tries) {
-			t.Errorf("the head counts %d attempts of %d: another ticket was tried", j.Attempts, len(tries))
-		}
+		wantTrue(t, len(tries) >= 300 && len(tries) <= 800, len(tries))
+		wantEqual(t, h.q.job("order-000").Attempts, len(tries), "another ticket was tried")
 
 		// The stop cuts one off: after the restart it comes again, marked, before anything else.
 		p.setFault(fine)
@@ -105,14 +100,10 @@ func TestPausesStayWithinTheirBounds(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 1000 {
 			d := c.pause()
-			if d < c.low || d > c.high {
-				t.Fatalf("%s: a pause of %v, want %v to %v", name, d, c.low, c.high)
-			}
+			wantTrue(t, d >= c.low && d <= c.high, name, d, c.low, c.high)
 			seen[d] = true
 		}
-		if len(seen) < 500 {
-			t.Errorf("%s: only %d different pauses of 1000: no jitter", name, len(seen))
-		}
+		wantTrue(t, len(seen) >= 500, name, len(seen), "different pauses: no jitter")
 	}
 }
 
@@ -122,15 +113,14 @@ func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
 		h.q.enqueue("grill", "a", "b")
 		h.advance(10 * time.Minute)
 		tries := p.attempts()
-		if d := tries[8].Sub(tries[7]); d > 2*time.Second {
-			t.Errorf("the first pause after a ticket that went out lasted %v", d)
-		}
+		d := tries[8].Sub(tries[7])
+		wantTrue(t, d <= 2*time.Second, "the first pause after a ticket that went out", d)
 		p.faults = []fault{off, off, off, off, noPaper, off, fine}
 		h.q.enqueue("grill", "c")
 		h.advance(10 * time.Minute)
-		if tries = p.attempts(); tries[15].Sub(tries[14]) > 2*time.Second {
-			t.Error("a printer that answers, if only to ask for paper, does not reset the backoff")
-		}
+		tries = p.attempts()
+		d = tries[15].Sub(tries[14])
+		wantTrue(t, d <= 2*time.Second, "the first pause after an answer, if only to ask for paper", d)
 	})
 }
 
@@ -140,18 +130,14 @@ func TestAPrinterThatIsNotReadySpendsNoAttempt(t *testing.T) {
 		p.setFault(noPaper)
 		h.q.enqueue("grill", "a")
 		h.advance(time.Hour)
-		if n := len(p.attempts()); n < 600 || n > 900 {
-			t.Errorf("looked %d times in an hour, want every 4 to 6 s", n)
-		}
-		if s := h.status("grill"); s.Up || !s.Known || s.Waiting != "status: no paper" || s.Attempt != 1 {
-			t.Errorf("status is %+v", s)
-		}
+		n := len(p.attempts()) // every 4 to 6 s
+		wantTrue(t, n >= 600 && n <= 900, n)
+		s := h.status("grill")
+		wantTrue(t, !s.Up && s.Known && s.Waiting == "status: no paper" && s.Attempt == 1, s)
 		p.setFault(fine)
 		h.advance(6 * time.Second) // however long it took, the cook does not wait longer
 		h.wantPrinted(p, "a")
-		if j := h.q.job("a"); j.Attempts != 1 {
-			t.Errorf("%d attempts were spent", j.Attempts)
-		}
+		wantEqual(t, h.q.job("a").Attempts, 1)
 	})
 }
 
@@ -172,18 +158,12 @@ func TestAKickEndsAPauseAndResetsTheBackoff(t *testing.T) {
 		h.q.enqueue("grill", "c")
 		h.advance(10 * time.Minute)
 		n := len(p.attempts())
-		if h.status("grill").NextTry.IsZero() {
-			t.Error("the lane is in no pause")
-		}
+		wantTrue(t, !h.status("grill").NextTry.IsZero(), "the lane is in no pause")
 		h.Kick("grill")
 		h.advance(0)
-		if got := len(p.attempts()); got != n+1 {
-			t.Fatalf("%d attempts after the kick, want %d", got, n+1)
-		}
+		wantEqual(t, len(p.attempts()), n+1)
 		h.advance(2 * time.Second)
-		if got := len(p.attempts()); got != n+2 {
-			t.Errorf("%d attempts two seconds later, want %d", got, n+2)
-		}
+		wantEqual(t, len(p.attempts()), n+2)
 	})
 }
 
@@ -191,9 +171,8 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		firstPause := func(after string) {
 			t.Helper()
-			if d := time.Until(h.status("grill").NextTry); d <= 0 || d > 2*time.Second {
-				t.Errorf("the first pause after %s lasts %v", after, d)
-			}
+			d := time.Until(h.status("grill").NextTry)
+			wantTrue(t, d > 0 && d <= 2*time.Second, after, d)
 		}
 		p := h.printer()
 		h.q.setErrors(errors.New("the disk is on fire"), nil)
@@ -207,9 +186,8 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 		h.q.enqueue("grill", "a")
 		h.advance(longestPause)
 		h.wantPrinted(p, "a")
-		if got, _ := h.logs.entries(t); len(got) != 2 {
-			t.Errorf("an hour of the same error was logged as %q", got)
-		}
+		logged, _ := h.logs.entries(t)
+		wantEqual(t, len(logged), 2, logged) // the error of an hour, and the ticket
 		h.q.setErrors(errors.New("the disk is on fire"), nil)
 		h.q.enqueue("grill", "b")
 		h.advance(0)
@@ -236,9 +214,7 @@ func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
 		h.advance(time.Minute)
 		h.wantPrinted(p, "a")
 		h.wantEnds("grill a return", "grill a return", "grill a return", "grill a ack")
-		if s := h.status("grill"); !s.Up {
-			t.Error("the storage's failure is blamed on the printer")
-		}
+		wantTrue(t, h.status("grill").Up, "the storage's failure is blamed on the printer")
 	})
 }
 
@@ -262,9 +238,7 @@ func TestATicketThatCannotBeSettledIsNotTakenInALoop(t *testing.T) {
 				p.setFault(f)
 				h.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: f == "in doubt before"}})
 				h.advance(10 * time.Minute)
-				if tries < 2 || tries > 160 || f != noPaper && tries > 60 {
-					t.Errorf("%d tries in ten minutes", tries)
-				}
+				wantTrue(t, tries >= 2 && tries <= 160 && (f == noPaper || tries <= 60), tries)
 			})
 		})
 	}

@@ -20,9 +20,7 @@ func TestARefusedTicketGoesToAnotherStationAtOnceAndTheNextOnesPrint(t *testing.
 		h.wantPrinted(bar, "b REFUSED BY grill")
 		moved, to := h.jobsOf("b", "grill")[0], h.jobsOf("b", "bar")[0]
 		want := fmt.Sprintf("moved to bar as job %d: refused by grill: 422 no table", to.ID)
-		if moved.State != ticket.Moved || moved.Reason != want {
-			t.Errorf("%+v, want %s", moved, want)
-		}
+		wantTrue(t, moved.State == ticket.Moved && moved.Reason == want, moved, want)
 	})
 }
 
@@ -38,9 +36,7 @@ func TestEachStationIsGivenARefusedTicketOnceAndThenAPersonGetsIt(t *testing.T) 
 		h.wantEnds("grill a move to bar", "bar a move to pass", "pass a hold")
 		j := h.jobsOf("a", "pass")[0]
 		want := "no other station takes it; reprint it at another one, or cancel it: refused by pass: 422 no table"
-		if j.State != ticket.Held || j.Reason != want || !slices.Equal(j.RefusedBy, []string{"grill", "bar"}) {
-			t.Errorf("%+v", j)
-		}
+		wantTrue(t, j.State == ticket.Held && j.Reason == want && slices.Equal(j.RefusedBy, []string{"grill", "bar"}), j)
 	})
 }
 
@@ -53,15 +49,12 @@ func TestATicketThatABackupRefusesIsNotPrintedThereAgain(t *testing.T) {
 		j := h.jobsOf("a", "grill")[0]
 		want := "dial: connection refused; on bar: no other station takes it; reprint it at another one, " +
 			"or cancel it: refused by bar: 422 no table"
-		if j.State != ticket.Held || j.Reason != want {
-			t.Errorf("%+v", j)
-		}
+		wantTrue(t, j.State == ticket.Held && j.Reason == want, j)
 		grill.setFault(fine)
 		bar.setFault(fine)
 		h.advance(time.Minute)
-		if got := slices.Concat(grill.printed(), bar.printed()); len(got) > 1 {
-			t.Errorf("%q came out, want b alone", got)
-		}
+		got := slices.Concat(grill.printed(), bar.printed())
+		wantTrue(t, len(got) <= 1, got, "want b alone")
 	})
 }
 
@@ -70,9 +63,7 @@ func TestARefusedTestTicketFailsAndStays(t *testing.T) {
 		h.lanesWithRefusals(h.printer(refuses), h.printer(), h.printer())
 		_, err := h.q.Accept(t.Context(), ticket.Request{ID: "test", Received: time.Now().UTC(), Body: []byte("{}"),
 			Drafts: []ticket.Draft{{Station: "grill", Ticket: ticket.Ticket{Kind: ticket.Test, Request: "test"}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		h.advance(time.Minute)
 		if j := h.jobsOf("test", "grill"); len(j) != 1 || j[0].State != ticket.Failed ||
 			j[0].Reason != "refused by grill: 422 no table" {
@@ -95,8 +86,6 @@ func (h *harness) lanesWithRefusals(grill, bar, pass *fakePrinter) {
 func (h *harness) jobsOf(name, station string) []queue.Job {
 	h.t.Helper()
 	all, err := h.q.Jobs(h.t.Context(), queue.Filter{Station: station})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must(h.t, err)
 	return slices.DeleteFunc(all, func(j queue.Job) bool { return j.Request[:len(name)] != name })
 }

@@ -14,9 +14,7 @@ func TestSetDuringAPrintFinishesTheTicketInHandThenUsesTheNewStation(t *testing.
 		h.advance(time.Second)
 		start := time.Now()
 		h.Set([]Lane{{Name: "grill", Station: after}})
-		if d := time.Since(start); d > 0 {
-			t.Errorf("Set blocked for %v", d)
-		}
+		wantEqual(t, time.Since(start), 0, "Set blocked")
 		h.advance(30 * time.Second)
 		h.wantPrinted(after)
 		h.advance(time.Minute)
@@ -33,17 +31,13 @@ func TestARemovedLaneEndsAfterTheTicketInHand(t *testing.T) {
 		h.q.enqueue("grill", "a", "b")
 		h.advance(time.Second)
 		h.Set(nil)
-		if s := h.Status(); len(s) != 0 {
-			t.Errorf("a removed line has a status: %+v", s)
-		}
+		wantEqual(t, len(h.Status()), 0, "a removed lane has a status")
 		h.advance(time.Hour)
 		h.wantPrinted(p, "a")
 		h.mu.Lock()
 		left := len(h.workers)
 		h.mu.Unlock()
-		if left != 0 {
-			t.Errorf("%d lines are left", left)
-		}
+		wantEqual(t, left, 0)
 	})
 }
 
@@ -75,15 +69,12 @@ func TestAnUnchangedLaneIsNotDisturbed(t *testing.T) {
 		n := len(p.attempts())
 		h.Set([]Lane{l, {Name: "bar", Station: other}})
 		h.advance(0)
-		if s := h.status("grill"); s.NextTry != next || len(p.attempts()) != n {
-			t.Errorf("the pause was cut: next try %v, was %v", s.NextTry, next)
-		}
+		wantEqual(t, h.status("grill").NextTry, next, "the pause was cut")
+		wantEqual(t, len(p.attempts()), n)
 		l.ExpireAfter = 2 * time.Hour
 		h.Set([]Lane{l, {Name: "bar", Station: other}})
 		h.advance(0)
-		if len(p.attempts()) != n+1 {
-			t.Error("a changed option was not taken up at once")
-		}
+		wantEqual(t, len(p.attempts()), n+1, "a changed option was not taken up at once")
 	})
 }
 
@@ -113,9 +104,7 @@ func TestLanesAreEqualOnlyIfTheirStationsAre(t *testing.T) {
 		{grillLane(p, q), named("bar", q, time.Minute), false},
 		{grillLane(p, q), named("bar", nil, backupAfter), false},
 	} {
-		if sameLane(c.a, c.b) != c.want || sameLane(c.b, c.a) != c.want {
-			t.Errorf("same(%+v, %+v) is not %t", c.a, c.b, c.want)
-		}
+		wantTrue(t, sameLane(c.a, c.b) == c.want && sameLane(c.b, c.a) == c.want, c)
 	}
 }
 
@@ -136,8 +125,6 @@ func TestAReloadKeepsTheStateOfStationsThatStay(t *testing.T) {
 
 		h.Set([]Lane{grillLane(h.printer(), pass)}) // the own printer is another: it has not failed yet
 		h.advance(0)
-		if s := h.status("grill"); s.ActiveBackup != (ActiveBackup{}) {
-			t.Errorf("%+v stands in for a printer that was not tried yet", s.ActiveBackup)
-		}
+		wantEqual(t, h.status("grill").ActiveBackup, ActiveBackup{}, "it was not tried yet")
 	})
 }

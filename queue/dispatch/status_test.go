@@ -24,30 +24,23 @@ func TestStatusFollowsTheAttempts(t *testing.T) {
 
 		h.q.enqueue("grill", "a")
 		h.advance(time.Second)
-		if got := h.status("grill").Attempt; got != 1 {
-			t.Errorf("attempt %d while printing", got)
-		}
+		wantEqual(t, h.status("grill").Attempt, 1, "while printing")
 		h.advance(time.Minute)
 		up := time.Now().Add(-time.Second)
 		want := Status{Name: "grill", Up: true, Known: true, Since: up}
-		if diff := cmp.Diff(want, h.status("grill")); diff != "" {
-			t.Errorf("after a ticket (-want +got):\n%s", diff)
-		}
+		wantSame(t, h.status("grill"), want, "after a ticket")
 
 		down := time.Now()
 		p.setFault(off)
 		h.q.enqueue("grill", "b")
 		h.advance(10 * time.Minute)
 		got := h.status("grill")
-		if left := time.Until(got.NextTry); left <= 0 || left > longestPause {
-			t.Errorf("next try in %v", left)
-		}
+		left := time.Until(got.NextTry)
+		wantTrue(t, left > 0 && left <= longestPause, left)
 		got.NextTry = time.Time{}
 		want = Status{Name: "grill", Known: true, Since: down, Err: "dial: connection refused",
 			Attempt: len(p.attempts()) - 1}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("while off (-want +got):\n%s", diff)
-		}
+		wantSame(t, got, want, "while off")
 	})
 }
 
@@ -71,20 +64,14 @@ func TestLogsHaveAChangeOnceAndEveryTicketThatIsPrinted(t *testing.T) {
 			"INFO station works again",
 			"INFO ticket delivered",
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("logged (-want +got):\n%s", diff)
-		}
+		wantSame(t, got, want)
 		for key, value := range map[string]any{
 			"component": "dispatch", "station": "grill", "request": "d", "job": 4.0, "venue": "v", "attempt": 3.0,
 			"outcome": "sent",
 		} {
-			if last[key] != value {
-				t.Errorf("%s is %v, want %v", key, last[key], value)
-			}
+			wantEqual(t, last[key], value, key)
 		}
-		if last["wait"].(float64) <= 0 {
-			t.Errorf("wait is %v", last["wait"])
-		}
+		wantTrue(t, last["wait"].(float64) > 0, last)
 	})
 }
 
@@ -95,9 +82,8 @@ func TestAPanicIsCaughtAndLoggedWithItsStack(t *testing.T) {
 		h.q.enqueue("grill", "a")
 		h.advance(0)
 		_, last := h.logs.entries(t)
-		if s, _ := last["stack"].(string); !strings.Contains(s, "fakePrinter") || last["err"] != "panic: nil pointer" {
-			t.Errorf("logged %v", last)
-		}
+		s, _ := last["stack"].(string)
+		wantTrue(t, strings.Contains(s, "fakePrinter") && last["err"] == "panic: nil pointer", last)
 	})
 }
 
@@ -106,23 +92,16 @@ func TestMetricsExistFromTheStartAndEndWithTheStation(t *testing.T) {
 		h.serveGrill(off, noPaper, cut, cut, fine, unprintable, off, fine, noProof)
 		count := func() int {
 			n, err := testutil.GatherAndCount(h.reg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return n
 		}
 		each := len(outcomes()) + len(results()) + 1
-		if n := count(); n != each {
-			t.Errorf("%d series at the start, want %d", n, each)
-		}
+		wantEqual(t, count(), each, "at the start")
 		h.q.enqueue("grill", "a", "b", "c", "d", "e")
 		h.advance(10 * time.Minute)
-		if n := count(); n != each {
-			t.Errorf("%d series after every outcome, want %d", n, each)
-		}
-		if problems, err := testutil.GatherAndLint(h.reg); err != nil || len(problems) > 0 {
-			t.Errorf("lint: %v %v", problems, err)
-		}
+		wantEqual(t, count(), each, "after every outcome")
+		problems, err := testutil.GatherAndLint(h.reg)
+		wantTrue(t, err == nil && len(problems) == 0, problems, err)
 		var want strings.Builder
 		fmt.Fprintln(&want, "# HELP ticketrail_station_attempts_total Attempts to print a ticket, by result.")
 		fmt.Fprintln(&want, "# TYPE ticketrail_station_attempts_total counter")
@@ -137,21 +116,16 @@ func TestMetricsExistFromTheStartAndEndWithTheStation(t *testing.T) {
 			t.Error(err)
 		}
 		for outcome, n := range map[string]float64{"sent": 3, "held": 2, "failed": 0, "expired": 0, "confirmed": 0} {
-			if got := testutil.ToFloat64(h.metrics.tickets.WithLabelValues("grill", outcome)); got != n {
-				t.Errorf("%g tickets %s, want %g", got, outcome, n)
-			}
+			wantEqual(t, testutil.ToFloat64(h.metrics.tickets.WithLabelValues("grill", outcome)), n, outcome)
 		}
 		families, err := h.reg.Gather()
 		for _, f := range families {
-			if h := f.Metric[0].Histogram; err != nil || h != nil && (len(h.Bucket) == 0 || h.Schema == nil) {
-				t.Errorf("%s is not both a classic and a native histogram, %v", f.GetName(), err)
-			}
+			h := f.Metric[0].Histogram // classic, and native
+			wantTrue(t, err == nil && (h == nil || len(h.Bucket) > 0 && h.Schema != nil), f.GetName(), err)
 		}
 		h.Set(nil)
 		h.advance(0)
-		if n := count(); n != 0 {
-			t.Errorf("%d series are left of a station that is gone", n)
-		}
+		wantEqual(t, count(), 0, "of a station that is gone")
 	})
 }
 
@@ -166,9 +140,7 @@ func TestUpFollowsTheLastAttempt(t *testing.T) {
 			p.setFault(c.f)
 			h.q.enqueue("grill", string(c.f))
 			h.advance(time.Minute)
-			if got := h.status("grill").Up; got != c.want {
-				t.Errorf("%s: up is %v, want %v", c.f, got, c.want)
-			}
+			wantEqual(t, h.status("grill").Up, c.want, c.f)
 		}
 	})
 }
@@ -178,12 +150,8 @@ func TestTicketsPrintedByABackupAreLogged(t *testing.T) {
 		grill, _ := h.serveWithBackup(off, 0)
 		h.q.enqueue("grill", "a", "b")
 		h.advance(time.Second)
-		if h.status("grill").Up {
-			t.Error("a station whose tickets come out of another counts as up")
-		}
-		if s := h.status("grill"); s.Attempt != 0 {
-			t.Errorf("attempt %d although no ticket waits", s.Attempt)
-		}
+		wantTrue(t, !h.status("grill").Up, "its tickets come out of another")
+		wantEqual(t, h.status("grill").Attempt, 0, "no ticket waits")
 		grill.setFault(fine)
 		h.advance(time.Minute)
 		h.q.enqueue("grill", "c")
@@ -197,8 +165,6 @@ func TestTicketsPrintedByABackupAreLogged(t *testing.T) {
 			"INFO station works again",
 			"INFO ticket delivered",
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("logged (-want +got):\n%s", diff)
-		}
+		wantSame(t, got, want)
 	})
 }

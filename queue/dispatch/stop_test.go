@@ -60,22 +60,17 @@ func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.patient)
 				defer cancel()
 				start := time.Now()
-				if err := h.Stop(ctx); err != nil {
-					t.Error(err)
-				}
-				if d := time.Since(start); d > c.takes {
-					t.Errorf("Stop took %v, want at most %v", d, c.takes)
-				}
-				if n, err := testutil.GatherAndCount(h.reg); n == 0 || err != nil {
-					t.Errorf("%d series for the last scrape, %v", n, err)
-				}
+				must(t, h.Stop(ctx))
+				d := time.Since(start)
+				wantTrue(t, d <= c.takes, d)
+				n, err := testutil.GatherAndCount(h.reg)
+				wantTrue(t, n > 0 && err == nil, "for the last scrape", n, err)
 				h.advance(time.Hour)
 				h.wantPrinted(p, c.paper...)
 				h.wantEnds(c.ends...)
 				if len(c.jobs) > 0 {
-					if j := h.q.job("a"); j.Doubt != c.doubt || j.State == ticket.Printing {
-						t.Errorf("in doubt %t, %s", j.Doubt, j.State)
-					}
+					j := h.q.job("a")
+					wantTrue(t, j.Doubt == c.doubt && j.State != ticket.Printing, j)
 				}
 			})
 		})
@@ -86,20 +81,15 @@ func TestStopMayBeCalledAgainAndWithoutSet(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		for range 3 {
 			go h.Stop(t.Context())
-			if err := h.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must(t, h.Stop(t.Context()))
 		}
 		p := h.serveGrill()
 		h.q.enqueue("grill", "a")
 		h.advance(time.Hour)
 		h.wantPrinted(p)
-		if n, err := testutil.GatherAndCount(h.reg); n != 0 || err != nil {
-			t.Errorf("Set after Stop made %d series, %v", n, err)
-		}
-		if err := h.stopAtOnce(); err != nil {
-			t.Error(err)
-		}
+		n, err := testutil.GatherAndCount(h.reg)
+		wantTrue(t, n == 0 && err == nil, n, err)
+		must(t, h.stopAtOnce())
 	})
 }
 
@@ -112,12 +102,8 @@ func TestASecondStopWithLessPatienceInterrupts(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- h.Stop(context.Background()) }()
 		synctest.Wait()
-		if err := h.stopAtOnce(); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		must(t, h.stopAtOnce())
+		must(t, <-done)
 		h.wantEnds("grill a return")
 	})
 }
@@ -146,12 +132,8 @@ func TestAStopWaitsAtMostFiveSecondsForTheStorage(t *testing.T) {
 			h.advance(c.stop)
 
 			start := time.Now()
-			if err := h.stopAtOnce(); err != nil {
-				t.Error(err)
-			}
-			if d := time.Since(start); d != c.takes {
-				t.Errorf("Stop took %v, want %v", d, c.takes)
-			}
+			must(t, h.stopAtOnce())
+			wantEqual(t, time.Since(start), c.takes)
 			h.wantEnds(list(c.ends)...)
 			if got, last := h.logs.entries(t); !slices.Equal(got, []string{c.logged}) ||
 				c.ends == "" && last["err"] != errSettleTimeout.Error() {
@@ -174,12 +156,8 @@ func TestAStationThatIgnoresItsContextDoesNotBlockStop(t *testing.T) {
 		h.advance(time.Second)
 		start := time.Now()
 		err := h.stopAtOnce() // which names the lane, not the backup that is stuck
-		if !errors.Is(err, errStuck) || !strings.HasSuffix(err.Error(), ": grill") {
-			t.Errorf("Stop returned %v", err)
-		}
-		if d := time.Since(start); d != LongestStop {
-			t.Errorf("Stop took %v", d)
-		}
+		wantTrue(t, errors.Is(err, errStuck) && strings.HasSuffix(err.Error(), ": grill"), err)
+		wantEqual(t, time.Since(start), LongestStop)
 		h.advance(time.Hour) // it comes back after all, and returns its result
 		h.wantEnds("grill a ack")
 	})
@@ -196,9 +174,7 @@ func TestATicketTakenDuringAStopIsReturned(t *testing.T) {
 			time.Sleep(time.Second)
 			h.q.enqueue("grill", "a")
 		}()
-		if err := d.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must(t, d.Stop(t.Context()))
 		h.wantPrinted(p)
 		h.wantEnds("grill a return")
 	})
@@ -226,12 +202,9 @@ func TestAQueueCallCancelledByStopIsNotLogged(t *testing.T) {
 		grill.Station, bar.Station = h.printer(), h.printer()
 		d.Set([]Lane{grill, bar})
 		h.advance(time.Second) // grill is in Expire, bar in Take
-		if err := d.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if got, _ := h.logs.entries(t); len(got) != 0 {
-			t.Errorf("logged %q", got)
-		}
+		must(t, d.Stop(t.Context()))
+		got, _ := h.logs.entries(t)
+		wantEqual(t, len(got), 0, got)
 	})
 }
 
@@ -245,9 +218,7 @@ func TestNoBackupBeginsAfterStop(t *testing.T) {
 		h.Set([]Lane{l})
 		h.q.enqueue("grill", "a")
 		h.advance(time.Second)
-		if err := h.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		must(t, h.Stop(context.Background()))
 		h.wantPrinted(bar)
 		h.wantEnds("grill a retry")
 	})

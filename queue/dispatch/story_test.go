@@ -141,13 +141,9 @@ func (s story) run(t *testing.T, h *harness) {
 		if i == 0 && s.state != "" {
 			want = s.state
 		}
-		if j.State != want || i == 0 && !strings.Contains(j.Reason, s.reason) {
-			t.Errorf("%s is %s (%s), want %s (%s)", name, j.State, j.Reason, want, s.reason)
-		}
+		wantTrue(t, j.State == want && (i > 0 || strings.Contains(j.Reason, s.reason)), name, j, want, s.reason)
 	}
-	if s.state != ticket.Pending && h.status("grill").Attempt != 0 {
-		t.Errorf("attempt %d although no ticket waits", h.status("grill").Attempt)
-	}
+	wantTrue(t, s.state == ticket.Pending || h.status("grill").Attempt == 0, h.status("grill"), "no ticket waits")
 }
 
 func list(s string) []string {
@@ -187,12 +183,8 @@ func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
 			}
 			inBubble(t, func(t *testing.T, h *harness) {
 				s.run(t, h)
-				if want := "grill a " + c.end; h.q.ends[0] != want {
-					t.Errorf("the first attempt ended as %q, want %q", h.q.ends[0], want)
-				}
-				if n := h.q.job("a").Attempts; n != c.attempts {
-					t.Errorf("%d attempts were counted, want %d", n, c.attempts)
-				}
+				wantEqual(t, h.q.ends[0], "grill a "+c.end)
+				wantEqual(t, h.q.job("a").Attempts, c.attempts)
 			})
 			s.grill, s.bar, s.paper, s.onBar = always(off), first(c.fault), "", c.paper
 			inBubble(t, func(t *testing.T, h *harness) { s.run(t, h) })

@@ -87,9 +87,7 @@ func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(300))*time.Millisecond)
 		go h.Stop(ctx)
-		if err := h.Stop(ctx); err != nil {
-			t.Error(err)
-		}
+		must(t, h.Stop(ctx))
 		cancel()
 		go h.Set(lanes()) // does nothing any more
 		synctest.Wait()
@@ -103,18 +101,13 @@ func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
 	}
 	h.Set(lanes())
 	h.advance(time.Hour)
-	if calls.onBackups == 0 {
-		t.Error("no backup ever printed: the test tests nothing")
-	}
+	wantTrue(t, calls.onBackups > 0, "no backup ever printed: the test tests nothing")
 	jobs := h.q.jobs()
 	for _, n := range stations {
-		if !slices.Equal(calls.first[n], want[n]) {
-			t.Errorf("%s: first copies came out as %q\nwant %q", n, calls.first[n], want[n])
-		}
+		wantTrue(t, slices.Equal(calls.first[n], want[n]), n, calls.first[n], want[n])
 		for _, name := range want[n] {
-			if s := jobs[name].State; s != ticket.Sent && s != ticket.Held {
-				t.Errorf("%s is %s", name, s)
-			}
+			s := jobs[name].State
+			wantTrue(t, s == ticket.Sent || s == ticket.Held, name, s)
 		}
 	}
 }
