@@ -24,12 +24,9 @@ func (q *Queue) PrintShown(ctx context.Context, from, to string, t ticket.Ticket
 			return err
 		}
 
-		b.enqueue(jobState{
-			Station: to, ShownOn: from, Slip: true, Enqueued: int64(b.now), Received: t.Received.UnixMilli(),
-			Why: "it was on the screen " + from + ", and no page of it is open",
-		}, b.encodeTicket(t), false)
-
-		b.books(to).Enqueued++
+		b.enqueueSlip(jobState{
+			Station: to, ShownOn: from, Why: "it was on the screen " + from + ", and no page of it is open",
+		}, t, false)
 		return nil
 	}), "print what is on the screen %s", from)
 }

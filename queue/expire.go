@@ -134,19 +134,19 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 		return 0
 	}
 
-	b.enqueueSlip(station, ticket.Ticket{
+	b.enqueueSlip(jobState{Station: station}, ticket.Ticket{
 		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone, Lines: lines,
-	})
+		Received: b.wall.UTC(),
+	}, true)
 	return len(lines)
 }
 
-// enqueueSlip puts a slip in front of a station's tickets: a cook asks about it before the orders that are still
-// wanted.
-func (b *batch) enqueueSlip(station string, slip ticket.Ticket) {
-	slip.Received = b.wall.UTC()
-	state := jobState{Station: station, Enqueued: int64(b.now), Slip: true, Received: b.wall.UnixMilli()}
-	b.enqueue(state, b.encodeTicket(slip), true)
-	b.books(station).Enqueued++
+// enqueueSlip enqueues a slip, in front of its station's tickets if a cook must ask about it before the orders that
+// are still wanted.
+func (b *batch) enqueueSlip(s jobState, slip ticket.Ticket, front bool) {
+	s.Slip, s.Enqueued, s.Received = true, int64(b.now), slip.Received.UnixMilli()
+	b.enqueue(s, b.encodeTicket(slip), front)
+	b.books(s.Station).Enqueued++
 }
 
 // encodeTicket encodes a slip, a copy or a changed ticket. An error fails the batch: an expired ticket without its

@@ -42,7 +42,9 @@ func (q *Queue) TellStations(ctx context.Context, stations []string, zone string
 
 		for _, station := range stations {
 			if !n.Before.IsZero() || len(b.pendingOf(station)) > 0 {
-				b.enqueueSlip(station, ticket.Ticket{Number: "NOTICE", Zone: zone, Notes: []string{text}})
+				b.enqueueSlip(jobState{Station: station}, ticket.Ticket{
+					Number: "NOTICE", Zone: zone, Notes: []string{text}, Received: b.wall.UTC(),
+				}, true)
 			}
 		}
 
