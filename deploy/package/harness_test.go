@@ -99,8 +99,17 @@ func boot(t *testing.T, files string) *box {
 	return b
 }
 
-// debs are the packages that bootWith has built, by version.
+// debs are the packages that deb has built, by version.
 var debs = map[string][]byte{}
+
+// deb is the package of a version, which is built once for all tests.
+func deb(t *testing.T, version string) []byte {
+	t.Helper()
+	if debs[version] == nil {
+		debs[version] = []byte(readText(t, built(t, version)))
+	}
+	return debs[version]
+}
 
 // bootWith boots a box that sees in /mnt, which is the folder files, two versions of the package, old.deb and new.deb,
 // and a configuration. The programs that a test builds afterwards run without the libraries of this machine.
@@ -113,15 +122,8 @@ func bootWith(t *testing.T, config string) (b *box, files string) {
 		t.Fatal(err)
 	}
 	b = boot(t, files)
-	for _, version := range []string{"1.0", "1.1"} {
-		if debs[version] == nil {
-			if debs[version], err = os.ReadFile(built(t, version)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 	for name, text := range map[string][]byte{
-		"old.deb": debs["1.0"], "new.deb": debs["1.1"], "ticketrail.yaml": []byte(config),
+		"old.deb": deb(t, "1.0"), "new.deb": deb(t, "1.1"), "ticketrail.yaml": []byte(config),
 	} {
 		if err := os.WriteFile(filepath.Join(files, name), text, 0o644); err != nil {
 			t.Fatal(err)

@@ -2,8 +2,6 @@
 package deploypackage
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,16 +11,8 @@ import (
 
 func TestThePackageIsReproducibleAndHasNoLiveConfiguration(t *testing.T) {
 	slow.Test(t, "go", "dpkg-deb", "lintian")
-	name, again := built(t, "1.2.3"), built(t, "1.2.3")
-	a, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(again)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(a, b) {
+	name := built(t, "1.1")
+	if readText(t, name) != string(deb(t, "1.1")) {
 		t.Error("two builds of the same source differ: compare them with diffoscope")
 	}
 	if out := run(t, "lintian", "--no-cfg", "--allow-root", name); out != "" {
@@ -51,10 +41,10 @@ func TestThePackageIsReproducibleAndHasNoLiveConfiguration(t *testing.T) {
 	if strings.Contains(list, " ./etc/") {
 		t.Errorf("the package has files in /etc:\n%s", list)
 	}
-	if v := run(t, "dpkg-deb", "--field", name, "Version"); v != "1.2.3\n" {
+	if v := run(t, "dpkg-deb", "--field", name, "Version"); v != "1.1\n" {
 		t.Errorf("version %q", v)
 	}
-	if filepath.Base(name) != "ticketrail_1.2.3_amd64.deb" {
+	if filepath.Base(name) != "ticketrail_1.1_amd64.deb" {
 		t.Errorf("file name %s", name)
 	}
 }
