@@ -155,7 +155,9 @@ func isForCook(v contract.Value, why string) bool {
 			}
 		}
 		isWord := strings.EqualFold(v.Key(), "amount") && !strings.ContainsAny(v.Text(), "0123456789") // of a topping
-		return isWord || hasWordLike(v.Key(), allergyWords) ||
+		// The payment that was refunded may be that of a dish that nobody will eat.
+		isCancelled := isStatus(v.Key()) && hasWordLike(v.Text(), cancellingWords)
+		return isWord || isCancelled || hasWordLike(v.Key(), allergyWords) ||
 			why != identifiers && (hasWordLike(v.Key(), writtenWords) || endsWith(v.Key(), "text"))
 	case '[', '{':
 		return hasWordLike(v.Key(), allergyWords)
@@ -195,7 +197,7 @@ func noiseText(in, key, s string) (why string) {
 	if _, isUUID := contract.CanonicalID(s); isUUID {
 		return identifiers
 	}
-	if (endsWith(key, "status") || endsWith(key, "state")) && slices.Contains(usualStatus, folded(s)) {
+	if isStatus(key) && slices.Contains(usualStatus, folded(s)) {
 		return "the usual status"
 	}
 
@@ -211,6 +213,8 @@ func noiseText(in, key, s string) (why string) {
 	}
 	return ""
 }
+
+func isStatus(key string) bool { return endsWith(key, "status") || endsWith(key, "state") }
 
 func endsWith(key, word string) bool {
 	return len(key) >= len(word) && strings.EqualFold(key[len(key)-len(word):], word)
