@@ -108,6 +108,14 @@ func (v Value) Get(key string) Value {
 	return nil
 }
 
+// At is the value at a dotted path of keys; nil if there is none.
+func (v Value) At(path string) Value {
+	for key := range strings.SplitSeq(path, ".") {
+		v = v.Get(key)
+	}
+	return v
+}
+
 // JSON is the value on one line in the order received, without metadata and without the members that are named. Only
 // the characters that JSON requires are escaped, because tickets show it.
 func (v Value) JSON(without ...Value) string { return string(v.appendJSON(nil, without)) }
@@ -141,6 +149,12 @@ func (v Value) appendJSON(b []byte, without []Value) []byte {
 func appendText(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s) // the error is about UTF-8, which the text is
 	return b
+}
+
+// Parse reads an answer of the service, which must be one object.
+func Parse(body []byte) (Value, error) {
+	v, _, err := parse(bytes.TrimPrefix(body, byteOrderMark))
+	return v, err
 }
 
 // parse reads a body, which must be one object. Of a body with an error it returns the part before the error.
@@ -311,7 +325,7 @@ var typeNames = map[jsontext.Kind]string{'n': "null", 't': "a boolean", 'f': "a 
 // A third-party kitchen display gets the record as the service sent it; the queue stores only whole
 // requests. An error means that the display gets the ticket without it.
 func RawRecord(body []byte, id string) (json.RawMessage, error) {
-	envelope, _, err := parse(body)
+	envelope, err := Parse(body)
 	if err != nil {
 		return nil, fmt.Errorf("read the request: %w", err)
 	}

@@ -40,18 +40,14 @@ func (v *Account) Employees(ctx context.Context) iter.Seq2[Employee, error] {
 	return list(ctx, v, CallEmployees, v.c.o.Labor.Prefix+contract.PathEmployees, query,
 		func(raw json.RawMessage) (Employee, string, error) {
 			employee := Employee{Raw: raw}
-			// One record that is no object makes the page untrustworthy: a shorter list would remove people.
-			if raw[0] != '{' {
-				return employee, "", errors.New("want an object")
-			}
 			_ = json.Unmarshal(raw, &employee) // goes on after a field of another type
 			employee.ID, _ = contract.CanonicalID(employee.ID)
 			return employee, employee.ID, nil
 		})
 }
 
-// A PayrollPeriod is the time from one pay day to the next. Its dates are written as 2026-01-31 and exist. They stay
-// text: a day has no time zone, and a time.Time would invent one.
+// A PayrollPeriod is the time from one pay day to the next. Its dates, such as 2026-01-31, stay text as they came: a
+// day has no time zone, and a time.Time would invent one.
 type PayrollPeriod struct {
 	ID        string          `json:"id"`
 	UpdatedAt string          `json:"updatedAt"`
@@ -74,8 +70,8 @@ type PayrollMeta struct {
 	OvertimeWeekly      *float64 `json:"overtimeWeeklyHours"`
 }
 
-// PayrollPeriods are the venue's, in the service's order. Pay depends on them, so a date that does not exist is an
-// error. With an incomplete list, the periods received are returned too; with any other error, none.
+// PayrollPeriods are the venue's, in the service's order. With an incomplete list, the periods received are returned
+// too; with any other error, none.
 func (v *Account) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 	query := url.Values{v.c.o.Payroll.VenueParam: {v.id}}
 	path := v.c.o.Labor.Prefix + contract.PathPayrollPeriods
@@ -100,48 +96,23 @@ func Collect[T any](list iter.Seq2[T, error]) ([]T, error) {
 	return all, nil
 }
 
-// readPeriod reads a record. Its error is the first problem, with the field's name.
+// readPeriod reads a record. Its error has the field's name.
 func readPeriod(raw json.RawMessage) (PayrollPeriod, string, error) {
 	period := PayrollPeriod{Raw: raw}
-	if err := json.Unmarshal(raw, &period); err != nil {
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			kind, _, _ := strings.Cut(wrong.Value, " ") // without the number itself
-			return period, "", fmt.Errorf("%s: cannot be a %s", wrong.Field, kind)
-		}
-		return period, "", err
+	err := json.Unmarshal(raw, &period)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		kind, _, _ := strings.Cut(wrong.Value, " ") // without the number itself
+		err = fmt.Errorf("%s: cannot be a %s", wrong.Field, kind)
 	}
+
+	zone := period.Meta.Timezone
+	if _, unknown := time.LoadLocation(zone); unknown != nil || zone == "Local" { // which is this box's zone
+		err = fmt.Errorf("%s.%s: %q is not in the time zone database; correct it in the point of sale, or set the "+
+			"venue's timezone here", contract.FieldMeta, contract.FieldTimezone, oneLine(zone, maxQuote))
+	}
+
 	period.ID, _ = contract.CanonicalID(period.ID)
-
-	const date, meta = "a date like 2026-01-31", contract.FieldMeta + "."
-	settings := period.Meta
-	for _, f := range []struct {
-		name, value, want string
-		valid             func(string) bool
-	}{
-		{contract.FieldPeriodStart, cmp.Or(period.Start, "nothing"), date, isDate},
-		{contract.FieldPeriodEnd, cmp.Or(period.End, "nothing"), date, isDate},
-		// A venue need not have the others.
-		{meta + contract.FieldPayPeriodStartAt, settings.PayPeriodStart, date, isDate},
-		{meta + contract.FieldPayPeriodEndAt, settings.PayPeriodEnd, date, isDate},
-		{meta + contract.FieldTimezone, settings.Timezone,
-			"in the time zone database; correct it in the point of sale, or set the venue's timezone here", isZone},
-	} {
-		if f.value != "" && !f.valid(f.value) {
-			return period, "", fmt.Errorf("%s: %q is not %s", f.name, oneLine(f.value, maxQuote), f.want)
-		}
-	}
-
-	return period, period.ID, nil
-}
-
-func isDate(s string) bool {
-	day, err := time.Parse(time.DateOnly, s)
-	return err == nil && day.Year() > 0
-}
-
-func isZone(s string) bool {
-	_, err := time.LoadLocation(s)
-	return err == nil && s != "Local" // which is this box's zone, not the venue's
+	return period, period.ID, err
 }
 
 // A list is read page by page, and the contract states neither where a page names the next one nor how the list behaves
@@ -179,8 +150,12 @@ func list[T any](
 
 		for {
 			page, next, err := pages.page(ctx, path, query)
-			for _, raw := range page {
-				one, id, problem := read(raw)
+			for record := range page.All() {
+				one, id, problem := read(json.RawMessage(record.Text()))
+				// One record that is no object makes the page untrustworthy: a shorter list would remove people.
+				if record.Kind() != '{' {
+					problem = errors.New("want an object")
+				}
 				if problem != nil {
 					yield(none, pages.malformed("%s[%d]: %v", contract.FieldRecords, pages.received, problem))
 					return
@@ -194,7 +169,7 @@ func list[T any](
 				}
 			}
 
-			if err == nil && (next == "" || len(page) == 0) {
+			if err == nil && (next == "" || page.Len() == 0) {
 				if err = pages.compareCounts(); err == nil {
 					return
 				}
@@ -211,26 +186,25 @@ func list[T any](
 }
 
 // page requests a page and returns the cursor of the next; "": it is the last.
-func (l *listing) page(ctx context.Context, path string, query url.Values) ([]json.RawMessage, string, error) {
+func (l *listing) page(ctx context.Context, path string, query url.Values) (contract.Value, string, error) {
 	answered, err := l.v.get(ctx, l.call, path, query)
 	if err != nil {
 		return nil, "", err
 	}
-	l.keys = answered.keys()
-	if cmp.Or(answered.texts[contract.FieldStatus], contract.ValueSuccess) != contract.ValueSuccess {
-		return nil, "", l.malformed("the answer's %s is not %s", contract.FieldStatus, contract.ValueSuccess)
-	}
 
-	page, err := elements(answered.records, maxRecords-l.received+1)
+	l.keys = answered.keys()
+	page := answered.body.Get(contract.FieldRecords)
 	switch {
-	case err != nil:
-		return nil, "", l.malformed("%s: %v", contract.FieldRecords, err)
-	case l.received+len(page) > maxRecords:
+	case cmp.Or(answered.text(contract.FieldStatus), contract.ValueSuccess) != contract.ValueSuccess:
+		return nil, "", l.malformed("the answer's %s is not %s", contract.FieldStatus, contract.ValueSuccess)
+	case page.Kind() != '[':
+		return nil, "", l.malformed("%s: want an array", contract.FieldRecords)
+	case l.received+page.Len() > maxRecords:
 		return nil, "", l.malformed("the list has more than %d records", maxRecords)
 	}
 
 	// A count that is no number counts as not sent: it is only a cross-check.
-	if count, err := strconv.Atoi(answered.texts[contract.FieldCount]); err == nil && count >= 0 {
+	if count, err := strconv.Atoi(answered.text(contract.FieldCount)); err == nil && count >= 0 {
 		l.counts = append(l.counts, count)
 	}
 
@@ -288,7 +262,7 @@ func (l *listing) nextCursor(answered answer) string {
 
 	emptyNext := false
 	for _, place := range places {
-		value, there := answered.texts[place]
+		value, there := answered.text(place), answered.body.At(place) != nil
 		if name, isHeader := strings.CutPrefix(place, headerPlace); isHeader {
 			value, there = strings.TrimSpace(answered.header.Get(name)), answered.header.Values(name) != nil
 		}

@@ -144,6 +144,7 @@ func (n *Names) Run(ctx context.Context) {
 	}
 }
 
+// keepFresh refreshes a venue until ctx ends. A service that is down for a day makes one line in the log.
 func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 	reported := ""
 	for wait := rand.N(firstWithin); ; {
@@ -158,13 +159,21 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 			return // the error says nothing about the service
 		}
 
-		// A service that is down for a day makes one line, not hundreds.
-		if outcome := fmt.Sprint(err); outcome != reported {
-			n.report(v, err)
-			reported = outcome
+		outcome, known := fmt.Sprint(err), v.known.Load()
+		switch {
+		case outcome == reported:
+		case err != nil:
+			n.log.Warn("names or the time zone of a venue could not be refreshed; what was known stays",
+				"venue", v.id, "err", err)
+		default:
+			n.log.Info("venue refreshed", "venue", v.id, "employees", len(known.People), "timezone", known.Zone)
 		}
+		reported = outcome
 
-		wait = pause(n.every, err)
+		wait = n.every*9/10 + rand.N(n.every/5+1) // give or take a tenth, so that venues drift apart
+		if err != nil {
+			wait = min(n.every, afterFailure+rand.N(afterFailure/10))
+		}
 	}
 }
 
@@ -196,26 +205,6 @@ func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (err
 	// In use at once, then stored: a slow disk must not delay names.
 	v.known.Store(&next)
 	return errors.Join(err, n.store(ctx, v.id, &next))
-}
-
-func (n *Names) report(v *venueNames, err error) {
-	if err != nil {
-		n.log.Warn("names or the time zone of a venue could not be refreshed; what was known stays", "venue", v.id,
-			"err", err)
-		return
-	}
-
-	known := v.known.Load()
-	n.log.Info("venue refreshed", "venue", v.id, "employees", len(known.People), "timezone", known.Zone)
-}
-
-// pause is how long to wait before the next time.
-func pause(every time.Duration, err error) time.Duration {
-	if err == nil {
-		return every*9/10 + rand.N(every/5+1) // give or take a tenth, so that venues drift apart
-	}
-
-	return min(every, afterFailure+rand.N(afterFailure/10))
 }
 
 // Limits of the data that the service can make a box keep. The names fill a line of paper several times over, and with

@@ -14,7 +14,6 @@ package pos
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -134,17 +133,23 @@ func (c *Client) Venue(ctx context.Context, id string) (*Account, error) {
 
 	// The contract does not state the fields of /me, so they are looked for at the top, in an inner object, and in an
 	// envelope as other calls have it.
-	if list, err := elements(answered.records, 1); err == nil && len(list) > 0 {
-		answered.add("", map[string]json.RawMessage{contract.FieldRecords: list[0]})
+	places := []contract.Value{answered.body, answered.body.Get("data")}
+	for record := range answered.body.Get(contract.FieldRecords).All() {
+		places = append(places, record)
+		break
 	}
 
 	owner := ""
-	for _, in := range []string{"", "data.", contract.FieldRecords + "."} {
-		for _, place := range []string{"venue_id", "venueId", "venue.id", "venue"} {
-			owner = cmp.Or(owner, answered.texts[in+place])
+	for _, me := range places {
+		for _, path := range []string{"venue_id", "venueId", "venue.id", "venue"} {
+			owner = cmp.Or(owner, text(me.At(path)))
 		}
-		for _, place := range []string{contract.FieldScopes, contract.FieldScope} {
-			if words, ok := answered.texts[in+place]; ok {
+		for _, key := range []string{contract.FieldScopes, contract.FieldScope} {
+			if scopes := me.Get(key); scopes != nil {
+				words := text(scopes)
+				for word := range scopes.All() {
+					words += " " + text(word)
+				}
 				venue.Scopes = strings.Fields(oneLine(words, 10*maxQuote))
 			}
 		}

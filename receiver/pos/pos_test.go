@@ -29,13 +29,13 @@ func TestMeIsReadWhereverItHasItsFields(t *testing.T) {
 		named  bool
 		scopes []string
 	}{
-		`{"venue_id":"V","scopes":["a","b"]}`:                                     {true, []string{"a", "b"}},
-		`{"venueId":"V","scope":"a  b"}`:                                          {true, []string{"a", "b"}},
-		`{"venue":{"id":"V","name":"x"},"scopes":"a b"}`:                          {true, []string{"a", "b"}},
-		`{"venue":"V","scopes":[]}`:                                               {true, []string{}},
-		`{"data":{"venueId":"V","scopes":["a\u001b"]},"status":"SUCCESS"}`:        {true, []string{"a"}},
-		`{"records":[{"venueId":"V","scopes":["a"]}],"status":"SUCCESS"}`:         {true, []string{"a"}},
-		"\ufeff" + `{"venue_id":null,"venueId":"V","scopes":[1],"status":"OPEN"}`: {true, []string{}},
+		`{"venue_id":"V","scopes":["a","b"]}`:                                        {true, []string{"a", "b"}},
+		`{"venueId":"V","scope":"a  b"}`:                                             {true, []string{"a", "b"}},
+		`{"venue":{"id":"V","name":"x"},"scopes":"a b"}`:                             {true, []string{"a", "b"}},
+		`{"venue":"V","scopes":[]}`:                                                  {true, []string{}},
+		`{"data":{"venueId":"V","scopes":["a\u001b"]},"status":"SUCCESS"}`:           {true, []string{"a"}},
+		`{"records":[{"venueId":"V","scopes":["a"]}],"status":"SUCCESS"}`:            {true, []string{"a"}},
+		"\ufeff" + `{"venue_id":null,"venueId":"V","scopes":[true],"status":"OPEN"}`: {true, []string{}},
 		`{}`: {false, nil},
 	} {
 		body = strings.ReplaceAll(body, `"V"`, `"`+strings.ToUpper(harbour)+`"`)

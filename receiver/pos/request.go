@@ -170,7 +170,7 @@ func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 
 	place := x.v.c.o.Token.Field
-	token := answered.texts[place]
+	token := answered.text(place)
 
 	// Anything else in a header would be an error of net/http on every call, which says less.
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -179,7 +179,7 @@ func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 
 	// Its life in seconds stands beside it. Without one the token is used until the service does not accept it.
-	life, _ := strconv.Atoi(answered.texts[place[:strings.LastIndexByte(place, '.')+1]+contract.FieldExpiresIn])
+	life, _ := strconv.Atoi(answered.text(place[:strings.LastIndexByte(place, '.')+1] + contract.FieldExpiresIn))
 	body, err := json.Marshal(map[string]any{contract.FieldAccessToken: token, contract.FieldExpiresIn: life})
 
 	return &http.Response{
