@@ -17,23 +17,17 @@ import (
 
 // A page is a code page that this package can write, with the number that selects it on this model.
 type page struct {
-	number byte
-	chars  charTable
+	profile.CodePage
+	table *charmap.Charmap
 }
-
-// charTable maps the characters of a code page to bytes. It holds only characters that can be
-// relied on: no control characters or disguised spaces; nothing from a right-to-left script,
-// because a printer sets text from left to right; no combining marks, which a printer sets beside
-// their letter; nothing that layout does not measure as one column.
-type charTable map[rune]byte
 
 // pages returns a model's code pages, best first. Names that this package does not know are left
 // out; with no page left, only ASCII prints.
 func pages(p profile.Profile) []page {
 	var out []page
 	for _, cp := range p.CodePages {
-		if table := codePageTables()[cp.Name]; table != nil {
-			out = append(out, page{cp.Number, table})
+		if table := charmaps()[cp.Name]; table != nil {
+			out = append(out, page{cp, table})
 		}
 	}
 
@@ -45,35 +39,26 @@ func pages(p profile.Profile) []page {
 // libraries.
 var ianaNames = strings.NewReplacer("CP858", "IBM00858", "CP", "IBM", "WPC", "windows-", "ISO8859", "ISO-8859")
 
-// codePageTables has the table of every page that a profile can name. It is built once, when first
+// charmaps has the table of every page that a profile can name. It is built once, when first
 // needed.
-var codePageTables = sync.OnceValue(func() map[string]charTable {
-	out := map[string]charTable{}
+var charmaps = sync.OnceValue(func() map[string]*charmap.Charmap {
+	out := map[string]*charmap.Charmap{}
 	for _, name := range profile.PageNames() {
-		page, _ := ianaindex.IANA.Encoding(ianaNames.Replace(name))
-		if table, ok := page.(*charmap.Charmap); ok {
-			out[name] = safeTable(name, table)
-		}
+		found, _ := ianaindex.IANA.Encoding(ianaNames.Replace(name))
+		out[name], _ = found.(*charmap.Charmap)
 	}
 	return out
 })
 
-// safeTable returns the characters of a page that can be relied on, see charTable.
-func safeTable(name string, table *charmap.Charmap) charTable {
-	out := charTable{}
-	for b := 0x80; b <= 0xff; b++ {
-		letter := table.DecodeByte(byte(b))
-		if letter < 0xa1 || letter == 0xad || letter == utf8.RuneError || !sameInAllFirmware(name, letter) {
-			continue
-		}
-		if unicode.In(letter, unicode.M, unicode.C, unicode.Z) || isRightToLeft(letter) ||
-			layout.Width(string(letter)) != 1 {
-			continue
-		}
-		out[letter] = byte(b)
+// code returns the byte of r on the page. It has only characters that can be relied on: no control characters or
+// disguised spaces; nothing from a right-to-left script, because a printer sets text from left to right; no combining
+// marks, which a printer sets beside their letter; nothing that layout does not measure as one column.
+func (p page) code(r rune) (b byte, ok bool) {
+	if b, ok = p.table.EncodeRune(r); !ok || r < 0xa1 || r == 0xad || r == utf8.RuneError {
+		return 0, false
 	}
-
-	return out
+	return b, sameInAllFirmware(p.Name, r) && !unicode.In(r, unicode.M, unicode.C, unicode.Z) && !isRightToLeft(r) &&
+		layout.Width(string(r)) == 1
 }
 
 // sameInAllFirmware reports whether r has its place on the page in every firmware. The euro sign
@@ -110,13 +95,13 @@ func isASCII(r rune) bool { return r >= 0x20 && r < 0x7f }
 // none), because each change of page costs a command.
 func findInPages(pp []page, current int, r rune) (at int, b byte, ok bool) {
 	if current >= 0 {
-		if code, ok := pp[current].chars[r]; ok {
+		if code, ok := pp[current].code(r); ok {
 			return current, code, true
 		}
 	}
 
 	for i := range pp {
-		if code, ok := pp[i].chars[r]; ok {
+		if code, ok := pp[i].code(r); ok {
 			return i, code, true
 		}
 	}

@@ -96,7 +96,7 @@ func (e *encoder) cut() {
 func (e *encoder) selectPage(i int) {
 	if i != e.page {
 		e.page = i
-		e.command(esc, 't', e.pages[i].number)
+		e.command(esc, 't', e.pages[i].Number)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestEveryPageOfEveryProfileCanBeWritten(t *testing.T) {
 		}
 	}
 	for _, name := range profile.PageNames() {
-		if codePageTables()[name] == nil {
+		if charmaps()[name] == nil {
 			t.Errorf("package profile accepts the page %s, which has no table", name)
 		}
 	}

@@ -218,13 +218,19 @@ func (c *composer) bar(s string, st Style) {
 		return
 	}
 
-	for _, s := range wrap(c.text(s), (c.columns-2*len("= "))/st.widthFactor()) {
+	c.ruled(s, "=", st)
+}
+
+// ruled prints s in the middle of a rule across the paper, wrapped where it is too long.
+func (c *composer) ruled(s, of string, st Style) {
+	edge := Style{Bold: true, Height: st.Height}
+
+	for _, s := range wrap(c.text(s), (c.columns-frameColumns)/st.widthFactor()) {
 		free := c.columns - Width(s)*st.widthFactor() - 2
-		edge := Style{Bold: true, Height: st.Height}
 		c.add(Line{Spans: []Span{
-			{Text: strings.Repeat("=", free/2) + " ", Style: edge},
+			{Text: strings.Repeat(of, free/2) + " ", Style: edge},
 			{Text: s, Style: st},
-			{Text: " " + strings.Repeat("=", free-free/2), Style: edge},
+			{Text: " " + strings.Repeat(of, free-free/2), Style: edge},
 		}})
 	}
 }

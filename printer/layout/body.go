@@ -101,7 +101,7 @@ func (b *body) groupHeadings(l *ticket.Line, before int) {
 	}
 
 	if seat != b.seat && seat != "" {
-		b.heading(labelled("Seat", seat), Style{Bold: true, Height: 2})
+		b.ruled(labelled("Seat", seat), "-", Style{Bold: true, Height: 2})
 	}
 
 	if (course != was || seat != b.seat) && len(b.lines) == before {
@@ -125,23 +125,6 @@ func (b *body) gap() {
 	}
 
 	b.blanks(blank)
-}
-
-// heading is a rule with words in its middle. If the words leave less than 4 columns for the rule,
-// they get lines of their own.
-func (c *composer) heading(s string, st Style) {
-	free := c.columns - Width(s) - 2
-	if free < 4 {
-		c.rule("-")
-		c.centred(s, st)
-		return
-	}
-
-	c.add(Line{Spans: []Span{
-		{Text: strings.Repeat("-", free/2) + " ", Style: Style{Bold: true}},
-		{Text: s, Style: st},
-		{Text: " " + strings.Repeat("-", free-free/2), Style: Style{Bold: true}},
-	}})
 }
 
 // line prints one line of the order: an item or a modifier, with its details.

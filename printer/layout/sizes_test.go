@@ -128,7 +128,7 @@ func TestTheLinesOfAnItemAreWrittenLikeThis(t *testing.T) {
 			spaces(5) + "Mains\n------ Seat 1 ------\n1x Soup\n1x Soup\n------ Seat 2 ------\n1x Soup\n" +
 				"------ Seat 2 ------\n1x Soup\n--------------------\n1x Soup\n"},
 		{20, []ticket.Line{seated("", "123456789")}, "-- Seat 123456789 --\n"},
-		{20, []ticket.Line{seated("", "1234567890")}, strings.Repeat("-", 20) + "\n  Seat 1234567890\n"},
+		{20, []ticket.Line{seated("", "12 in the garden")}, "-- Seat 12 in the --\n------ garden ------\n"},
 
 		// A name wraps at a hyphen and at a syllable before it is cut.
 		{16, []ticket.Line{item("1", "Half-and-half pie")}, "1x Half-and-\n     half pie\n"},

@@ -29,12 +29,14 @@ var scripts = [...]struct{ name, example string }{
 // the person who sets up the printer can judge the slip without a manual.
 func (c *composer) test(t *ticket.Ticket) {
 	say := func(s string) { c.flow(paragraph{text: s}) }
-	c.heading("width", Style{Bold: true})
+	heading := func(s string) { c.ruled(s, "-", Style{Bold: true}) }
+
+	heading("width")
 	say(strconv.Itoa(c.columns) + " columns: the digits fill one line from edge to edge, no more and no less.")
 	// A missing or wrapped digit shows that the configured width is wrong.
 	c.add(Line{Spans: []Span{{Text: strings.Repeat("1234567890", c.columns/10+1)[:c.columns]}}})
 
-	c.heading("sizes", Style{Bold: true})
+	heading("sizes")
 	for _, s := range []Span{
 		{Text: "normal", Style: Style{}},
 		{Text: "1 wide, 2 high", Style: Style{Height: 2}},
@@ -44,7 +46,7 @@ func (c *composer) test(t *ticket.Ticket) {
 		c.add(Line{Spans: []Span{s}})
 	}
 
-	c.heading("styles", Style{Bold: true})
+	heading("styles")
 	c.flow(paragraph{text: "bold, darker than the rest", style: Style{Bold: true}})
 	c.flow(paragraph{text: "white on black", style: Style{Invert: true}, fill: true})
 	c.flow(paragraph{text: "red, if it has two colours", style: Style{Red: true}})
@@ -55,7 +57,7 @@ func (c *composer) test(t *ticket.Ticket) {
 	})
 	c.alarmIf(true, func() { c.flow(paragraph{text: c.cookText("how an allergy looks")}) })
 
-	c.heading("letters", Style{Bold: true})
+	heading("letters")
 	say("What the printer cannot draw stands here in Latin letters between ~tildes~, or as its " +
 		"name in brackets; no question mark stands for a letter.")
 	for _, s := range scripts {
@@ -63,11 +65,11 @@ func (c *composer) test(t *ticket.Ticket) {
 		c.flow(paragraph{label: []Span{{Text: label}}, text: c.text(s.example)})
 	}
 
-	c.heading("code", Style{Bold: true})
+	heading("code")
 	say("A telephone's camera reads the code as the letters below it.")
 	c.qr(cmp.Or(Clean(t.Request), "ticketrail"))
 
-	c.heading("buzzer and cut", Style{Bold: true})
+	heading("buzzer and cut")
 	say("One beep before this slip, if there is a buzzer. " +
 		"Then one cut below the last line, if there is a blade, through no letter.")
 }
