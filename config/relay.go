@@ -86,34 +86,6 @@ func LoadRelay(path string) (*Relay, error) {
 	return &relay, nil
 }
 
-// LoadVenues reads a file with the section venues alone, for `ticketrail relay venues add`.
-func LoadVenues(path string) ([]Venue, error) {
-	data, err := readConfig(path, "write one with venues: as in the file of a box")
-	if err != nil {
-		return nil, err
-	}
-	var file struct {
-		Venues []Venue `mapstructure:"venues"`
-	}
-	check, err := read(path, data, &file)
-	if err != nil {
-		return nil, err
-	}
-
-	check.c = &Config{Venues: file.Venues}
-	check.venues()
-	for i, v := range check.c.Venues {
-		for key, value := range map[string]string{"secret_file": v.SecretFile, "fallback": v.Fallback} {
-			if value != "" {
-				check.add(fmt.Sprintf("venues[%d].%s", i, key), "is not for a venue that is added; leave it out")
-			}
-		}
-	}
-
-	_, err = check.result()
-	return check.c.Venues, err
-}
-
 // With is the configuration of the webhook for these venues.
 func (r *Relay) With(venues []Venue) *Config {
 	return &Config{Receiver: r.Receiver, Venues: venues, Metrics: r.Metrics, Log: r.Log}

@@ -133,6 +133,7 @@ func TestAProxyThatIsRestartedLosesNoOrderOfTheCloudAndPrintsNoneTwice(t *testin
 			}
 			v.senders.waitForMore(20)
 			c.check(v)
+			v.box.wantEachOnce()
 			if n := spoken.others.Load(); n > 0 {
 				t.Errorf("%d answers are not HTTP/%d", n, spoken.major)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"ticketrail/cmd/internal/relay"
 	"ticketrail/config"
+	store "ticketrail/receiver/relay"
 )
 
 // relayConfig is where a relay has its configuration: a machine may have a box's file too.
@@ -87,12 +88,12 @@ func (c *cli) askRelay(ctx context.Context, do func(*relay.Admin) error) error {
 }
 
 // changingVenue makes cmd change the venue on the command line.
-func (c *cli) changingVenue(cmd *cobra.Command, do func(context.Context, *relay.Admin, config.Venue) error,
+func (c *cli) changingVenue(cmd *cobra.Command, do func(context.Context, *relay.Admin, store.VenueEntry) error,
 ) *cobra.Command {
 	cmd.Args = oneArg
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
-			venue, err := a.Find(cmd.Context(), args[0])
+			venue, err := a.Find(args[0])
 			if err != nil {
 				return err
 			}

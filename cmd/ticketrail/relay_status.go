@@ -55,7 +55,7 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 		return err
 	}
 
-	rows := newTable(c.out, "BOX HEARD", "WAITING", "OLDEST", "LAST FETCH", "LAST REQUEST", "VENUE")
+	rows := newTable(c.out, "BOX HEARD", "WAITING", "OLDEST", "LAST FETCH", "VENUE")
 	sites := o.Sites
 	if len(sites) > sitesShown && !all {
 		sites = sites[:sitesShown]
@@ -66,8 +66,7 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 		if s.Waiting > 0 {
 			oldest = finding.Age(o.At.Sub(s.Oldest))
 		}
-		rows.row(relay.Ago(o.At, s.LastSeen), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastFetch),
-			relay.Ago(o.At, s.LastRequest), s.Name)
+		rows.row(relay.Ago(o.At, s.LastSeen), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastFetch), s.Name)
 	}
 
 	if more := len(o.Sites) - len(sites); more > 0 {

@@ -10,13 +10,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"ticketrail/cmd/internal/relay"
 	"ticketrail/config"
 	"ticketrail/deploy/slow"
 	"ticketrail/receiver/relay/natstest"
@@ -41,7 +39,7 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 		relay(exitUsage, append([]string{"venues", "add", venueID, to}, wrong...)...)
 	}
 	added, _ := relay(exitOK, "venues", "add", venueID, "--name", "Harbour Grill", "--timezone", "Australia/Melbourne",
-		"--hours", "daily 00:00-24:00", "--secret", to)
+		"--hours", "daily 00:00-24:00", to)
 	for _, want := range []string{"https://orders.example.com/webhooks/print/",
 		"source:\n  url: https://orders.example.com\n  token_file: relay.token\n  venue: " + venueID, file} {
 		if !strings.Contains(added, want) {
@@ -55,12 +53,18 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("others can read it: %v, %v", info, err)
 	}
-	_, errs := relay(exitProblem, "venues", "add", venueID, "--name", "X", to+"2")
-	if !strings.Contains(errs, "venues renew "+venueID) {
-		t.Errorf("adding it again says %s", errs)
+	const another = "22222222-2222-4222-8222-222222222222"
+	for want, wrong := range map[string][]string{"venues renew " + venueID: {venueID, "--name", "X", to + "2"},
+		"has that name already": {another, "--name", "HARBOUR grill", to + "2"},
+		"is not the id":         {"X", "--name", "X", to + "2"},
+		"exists already: move":  {another, "--name", "X", to}} {
+		_, errs := relay(exitProblem, append([]string{"venues", "add"}, wrong...)...)
+		if !strings.Contains(errs, want) {
+			t.Errorf("adding %v says %s", wrong, errs)
+		}
 	}
 	list, _ := relay(exitOK, "venues", "list")
-	if !strings.Contains(list, "Harbour Grill") || !strings.Contains(list, "own") {
+	if !strings.Contains(list, "Harbour Grill") || !strings.Contains(list, "Australia/Melbourne") {
 		t.Errorf("the list is\n%s", list)
 	}
 	status, errs := relay(exitProblem, "status")
@@ -90,91 +94,6 @@ func TestTheVenuesOfARelayAreAddedRenewedAndRemovedByCommands(t *testing.T) {
 	relay(exitOK, "venues", "remove", venueID)
 	if list, _ := relay(exitOK, "venues", "list", "--json"); strings.TrimSpace(list) != "[]" {
 		t.Errorf("after remove the list is\n%s", list)
-	}
-}
-
-func TestTheVenuesOfAFileAreAddedAndTheSameCommandGoesOnAfterAnError(t *testing.T) {
-	dir, conf := trialRelay(t)
-	url := startRelay(t, conf)
-	file, boxes := filepath.Join(dir, "venues.yaml"), filepath.Join(dir, "boxes")
-	id := func(i int) string { return fmt.Sprintf("6f1c8f5e-52ad-4a0b-9e9b-%012d", i) }
-	tokens := func(i int) string { return filepath.Join(boxes, id(i)+".token") }
-	text := "venues:\n"
-	for i := range 30 {
-		text += fmt.Sprintf("  - { id: %s, name: Venue %d, timezone: Australia/Melbourne, devices: [T%[2]d], "+
-			"hours: [\"fri-sun 18:30-02:15\"] }\n", id(i), i)
-	}
-	writeFiles(t, map[string]string{file: text})
-	add := func(more ...string) (code int, out, errs string) {
-		return runCommand(t, append([]string{"relay", "venues", "add", "--from", file, "--out", boxes, "--config",
-			conf}, more...)...)
-	}
-	for _, wrong := range [][]string{{id(1)}, {"--name", "X"}, {"--secret"}} {
-		if code, _, errs := add(wrong...); code != exitUsage || !strings.Contains(errs, "from") {
-			t.Errorf("%v ends with %d: %s", wrong, code, errs)
-		}
-	}
-	// A folder in the place of a file stops the first run.
-	if err := os.MkdirAll(filepath.Join(tokens(10), "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	code, out, errs := add()
-	if code != exitProblem || strings.Count(out, "added ") != 10 ||
-		!strings.Contains(errs, "10 of 30 venues were added") {
-		t.Fatalf("the first run ends with %d: %s%s", code, out, errs)
-	}
-	if err := os.RemoveAll(tokens(10)); err != nil {
-		t.Fatal(err)
-	}
-	// As after a crash between the file and the servers.
-	writeFiles(t, map[string]string{tokens(10): "x"})
-	before, err := os.ReadFile(tokens(9))
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, out, errs = add()
-	if code != exitOK || strings.Count(out, "is there ") != 10 || strings.Count(out, "added ") != 20 {
-		t.Fatalf("the second run ends with %d: %s%s", code, out, errs)
-	}
-	if after, err := os.ReadFile(tokens(9)); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the token of a venue that was there is changed: %v", err)
-	}
-	for i := range 30 {
-		o := source.Options{URL: url, Venue: id(i), Transport: source.Transport(),
-			Token: config.Source{TokenFile: tokens(i)}.Token}
-		if err := eventually(func() error { // the relay sees the last ones a moment later
-			_, err := source.Waiting(t.Context(), o)
-			return err
-		}); err != nil {
-			t.Errorf("the box of %s: %v", id(i), err)
-		}
-	}
-	r, err := config.LoadRelay(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := relay.OpenAdmin(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	want, err := config.LoadVenues(file)
-	if err != nil || !reflect.DeepEqual(a.Venues(), want) {
-		t.Errorf("the relay has %+v, the file %+v, %v", a.Venues(), want, err)
-	}
-
-	// A venue that cannot be added is named before any is added.
-	fresh := "venues:\n  - { id: " + id(30) + ", name: New }\n"
-	for more, want := range map[string]string{
-		"  - { id: " + id(31) + ", name: NEW }\n":                      "\"NEW\" is already used by venues[0]",
-		"  - { id: " + id(31) + ", name: venue 3 }\n":                  id(3) + " has that name already",
-		"  - { id: " + id(31) + ", name: B, fallback: bar }\n":         "line 3: venues[1] (B).fallback: ",
-		"  - { id: " + id(31) + ", name: B, secret_file: b.secret }\n": "line 3: venues[1] (B).secret_file: ",
-	} {
-		writeFiles(t, map[string]string{file: fresh + more})
-		if code, out, errs := add(); code == exitOK || !strings.Contains(errs, want) || strings.Contains(out, "added") {
-			t.Errorf("%s ends with %d, want %s: %s%s", more, code, want, out, errs)
-		}
 	}
 }
 

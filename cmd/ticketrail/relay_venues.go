@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -24,31 +23,18 @@ func outFlag(cmd *cobra.Command, file *string) {
 
 func (c *cli) relayVenuesAdd() *cobra.Command {
 	var v store.VenueEntry
-	var out, from string
-	var ownSecret bool
+	var out string
 	cmd := &cobra.Command{
-		Use:   "add [ID]",
+		Use:   "add ID",
 		Short: "add a venue and write the token of its box",
 		Long: `add adds a venue to every relay at once, without a restart, and writes the token
 with which its box fetches its orders, and no others. Copy the file to the box,
-and nowhere else: the relays have only its hash.
-
-With --from it adds all venues of a file, which are written as in the file of a
-box; --out is then a folder, in which each box gets ID.token. Venues that are
-there already are left as they are, so after an error the same command goes on.`,
-		Example: `  ticketrail relay venues add --from venues.yaml --out boxes
-  ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 \
+and nowhere else: the relays have only its hash.`,
+		Example: `  ticketrail relay venues add 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11 \
     --name "Harbour Grill" --timezone Australia/Melbourne \
     --hours "daily 11:00-23:00"`,
-		Args: atMostOneArg,
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (from == "") == (len(args) == 0) {
-				return usagef("which venues? give either the ID of one, or --from for those of a file")
-			}
-			if from != "" {
-				return c.addVenues(cmd.Context(), from, cmp.Or(out, "."))
-			}
-
 			v.ID = strings.ToLower(args[0])
 			if err := checkVenue(v); err != nil {
 				return err
@@ -56,11 +42,10 @@ there already are left as they are, so after an error the same command goes on.`
 
 			out = cmp.Or(out, v.ID+".token")
 			return c.askRelay(cmd.Context(), func(a *relay.Admin) error {
-				secret, err := a.Add(cmd.Context(), v, ownSecret, out)
-				if err != nil {
+				if err := a.Add(cmd.Context(), v, out); err != nil {
 					return fmt.Errorf("add venue %s: %w", v.ID, err)
 				}
-				return c.showAdded(a.Conf, v, secret, out)
+				return c.showAdded(a.Conf, v, out)
 			})
 		},
 	}
@@ -72,45 +57,8 @@ there already are left as they are, so after an error the same command goes on.`
 		"its opening `hours`, as \"mon-fri 11:30-14:30\"; repeat it for several; silence is an alert only then")
 	flags.StringArrayVar(&v.Devices, "device", nil, "the `id` of a terminal that may send; repeat it "+
 		"(default: all may)")
-	flags.BoolVar(&ownSecret, "secret", false, "give the venue an address of its own, with its own secret")
-	flags.StringVar(&from, "from", "", "add the venues of this `file`, under venues:")
-	for _, flag := range []string{"name", "timezone", "hours", "device", "secret"} {
-		cmd.MarkFlagsMutuallyExclusive("from", flag)
-	}
 	outFlag(cmd, &out)
 	return cmd
-}
-
-// addVenues adds the venues of a file, and says so of each when it is done.
-func (c *cli) addVenues(ctx context.Context, from, folder string) error {
-	list, err := config.LoadVenues(from)
-	if err != nil {
-		return &configError{err}
-	}
-
-	var venues []store.VenueEntry
-	for _, v := range list {
-		venues = append(venues, relay.StoredVenue(v))
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
-	}
-
-	return c.askRelay(ctx, func(a *relay.Admin) error {
-		n := 0
-		err := a.AddAll(ctx, venues, folder, func(v store.VenueEntry, added bool) error {
-			what := "is there "
-			if added {
-				what, n = "added    ", n+1
-			}
-			return printLine(c.out, "%s%s  %s", what, v.ID, v.Name)
-		})
-		if err != nil {
-			return fmt.Errorf("%d of %d venues were added; run it again to go on: %w", n, len(venues), err)
-		}
-
-		return write(c.out, c.boxLines(a.Conf, "ID", filepath.Join(folder, "ID.token")))
-	})
 }
 
 // checkVenue checks the venue that a person typed.
@@ -133,16 +81,12 @@ func checkVenue(v store.VenueEntry) error {
 }
 
 // showAdded shows the address to enter at the service, and the steps on the box.
-func (c *cli) showAdded(conf *config.Relay, v store.VenueEntry, secret, file string) error {
+func (c *cli) showAdded(conf *config.Relay, v store.VenueEntry, file string) error {
 	var b page
 	b.add("added %s", v.Name)
 	address, secretFile := doctor.WebhookAddress(conf.With(nil), config.Venue{})
 	b.add("")
 	b.add("The service posts for %s to:", v.Name)
-	if secret != "" {
-		address, secretFile = strings.TrimSuffix(address, "/")+"/"+secret, ""
-	}
-
 	b.add("  %s", address)
 	if secretFile != "" {
 		b.add("  and behind that the first line of %s", secretFile)
@@ -177,20 +121,17 @@ func (c *cli) relayVenuesList() *cobra.Command {
 
 func (c *cli) showRelayVenues(a *relay.Admin) error {
 	type venue struct {
-		ID        string   `json:"id"`
-		Name      string   `json:"name"`
-		Timezone  string   `json:"timezone,omitempty"`
-		Devices   []string `json:"devices"` // empty: all
-		OwnSecret bool     `json:"own_secret"`
+		ID       string   `json:"id"`
+		Name     string   `json:"name"`
+		Timezone string   `json:"timezone,omitempty"`
+		Devices  []string `json:"devices"` // empty: all
 	}
 
 	all := []venue{}
-	rows := newTable(c.out, "VENUE", "ZONE", "DEVICES", "SECRET", "ID")
-	for _, v := range a.Venues() {
-		one := venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...), len(v.Secrets) > 0}
-		all = append(all, one)
-		rows.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"),
-			map[bool]string{true: "own", false: "shared"}[one.OwnSecret], v.ID)
+	rows := newTable(c.out, "VENUE", "ZONE", "DEVICES", "ID")
+	for _, v := range a.Venues {
+		all = append(all, venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...)})
+		rows.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
 	}
 
 	return c.show(all, rows.end)
@@ -207,9 +148,9 @@ or replaced. Orders wait until the new file is there.`,
 	}
 
 	outFlag(cmd, &out)
-	return c.changingVenue(cmd, func(ctx context.Context, a *relay.Admin, v config.Venue) error {
+	return c.changingVenue(cmd, func(ctx context.Context, a *relay.Admin, v store.VenueEntry) error {
 		file := cmp.Or(out, v.ID+".token")
-		if err := a.Renew(ctx, v.ID, file); err != nil {
+		if err := a.Renew(ctx, v, file); err != nil {
 			return fmt.Errorf("renew the token of %s: %w", v.Name, err)
 		}
 		return write(c.out, layout.Clean("renewed "+v.Name)+"\n"+c.boxLines(a.Conf, v.ID, file))
@@ -225,7 +166,7 @@ its requests are refused from then on, and its box's token ends. What its box
 has not fetched is not printed, unless the venue is added again before the
 relay's nats.dedup_retention is over. Its box, also a new one, then goes on
 where the old one stopped, and nothing is printed twice.`,
-	}, func(ctx context.Context, a *relay.Admin, v config.Venue) error {
+	}, func(ctx context.Context, a *relay.Admin, v store.VenueEntry) error {
 		if err := a.Remove(ctx, v.ID); err != nil {
 			return fmt.Errorf("remove venue %s: %w", v.ID, err)
 		}

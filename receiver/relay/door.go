@@ -59,11 +59,14 @@ type Door struct {
 	seal   cipher.AEAD
 	wrong  *strangers
 
-	mu     sync.Mutex          // guards the fields below
-	tokens map[string]string   // the venues, by the hashes of their tokens
-	rooms  map[string]*room    // of the venues whose boxes have asked
-	boxes  map[string]knownBox // by their venues
-	closed bool
+	changed chan struct{} // has a value when the venues may have changed
+
+	mu       sync.Mutex          // guards the fields below
+	tokens   map[string]string   // the venues, by the hashes of their tokens
+	complete bool                // all venues are among them
+	rooms    map[string]*room    // of the venues whose boxes have asked
+	boxes    map[string]knownBox // by their venues
+	closed   bool
 }
 
 // HashToken is a token as the bucket has it.
@@ -84,19 +87,31 @@ func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
 	}
 
 	door := &Door{stream: s, o: o, wrong: newStrangers(o.Registerer), rooms: map[string]*room{},
-		boxes: map[string]knownBox{}}
+		boxes: map[string]knownBox{}, changed: make(chan struct{}, 1)}
 	if door.seal, err = cipher.NewGCMWithRandomNonce(block); err != nil {
 		return nil, err
 	}
 
 	for subject, handle := range map[string]nats.MsgHandler{
 		subjects + ".>": door.stored, boxesSubject + ".*": door.noteReport, boxesSubject: door.tell,
+		venuesSubject: func(*nats.Msg) { door.Look() },
 	} {
 		if _, err := s.nc.Subscribe(subject, handle); err != nil {
 			return nil, fmt.Errorf("listen to %s: %w", subject, err)
 		}
 	}
 	return door, nil
+}
+
+// Changed has a value when it is time to look at the venues: see [Stream.Sites].
+func (d *Door) Changed() <-chan struct{} { return d.changed }
+
+// Look says that it is.
+func (d *Door) Look() {
+	select {
+	case d.changed <- struct{}{}:
+	default:
+	}
 }
 
 // Run wakes all boxes whenever the connection to the servers was made again, because nothing was heard without it. It
@@ -108,6 +123,7 @@ func (d *Door) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-connected:
+			d.Look()
 			d.mu.Lock()
 			for _, venue := range d.rooms {
 				venue.stir()
@@ -124,14 +140,15 @@ func (d *Door) Run(ctx context.Context) error {
 }
 
 // SetVenues lets in the boxes of these venues, and no others from then on: a box that waits with another token is told.
-func (d *Door) SetVenues(all []VenueEntry) {
+// If they are not complete, a token of none may be right.
+func (d *Door) SetVenues(all []VenueEntry, complete bool) {
 	tokens := map[string]string{}
 	for _, v := range all {
 		tokens[v.Token] = v.ID // no token has a hash that is not in hex
 	}
 
 	d.mu.Lock()
-	d.tokens = tokens
+	d.tokens, d.complete = tokens, complete
 	d.mu.Unlock()
 
 	d.each(func(p *poll) {
@@ -162,11 +179,16 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	p = &poll{token: HashToken(text), wake: make(chan struct{}, 1)}
 	d.mu.Lock()
+	complete := d.complete
 	p.venue = d.tokens[p.token]
 	d.mu.Unlock()
 
 	if p.venue == "" || !strings.EqualFold(scheme, "bearer") {
 		w.Header().Set("Connection", "close")
+		if !complete {
+			refuse(w, http.StatusServiceUnavailable, 5, "not all venues can be read now")
+			return nil, false
+		}
 		if !d.wrong.allow(d.o.Caller(r), d.stream.log) {
 			refuse(w, http.StatusTooManyRequests, 60, "too many wrong tokens")
 			return nil, false

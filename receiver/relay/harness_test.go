@@ -190,16 +190,28 @@ func openDoor(t *testing.T, s *Stream) *relay {
 	return r
 }
 
-// letIn lets in the venues of the bucket, as the watch of a relay does.
+// letIn lets in the venues, as a relay does.
 func (r *relay) letIn(t *testing.T) {
 	t.Helper()
 	patiently(t, func() error {
-		all, err := r.stream.Venues(t.Context())
+		all, err := venues(t, r.stream)
 		if err == nil {
-			r.SetVenues(all)
+			r.SetVenues(all, true)
 		}
 		return err
 	})
+}
+
+// venues are those that the servers have.
+func venues(t *testing.T, s *Stream) (all []VenueEntry, err error) {
+	t.Helper()
+	sites, err := s.Sites(t.Context(), nil)
+	for _, one := range sites {
+		if !one.Removed {
+			all = append(all, one.Entry)
+		}
+	}
+	return all, err
 }
 
 // request is a request with some content. Its body says which it is.

@@ -94,6 +94,8 @@ func TestOfTwoBoxesWithOneTokenEachRequestIsWithOne(t *testing.T) {
 		defer all.Unlock()
 		return len(took) > n && d.Boxes()[venue].TwoBoxes && other.Boxes()[venue].TwoBoxes
 	})
+	all.Lock()
+	defer all.Unlock()
 	for id, times := range took { // on a slow machine a request is handed out again, which the queue of a box knows
 		if times > 1 && time.Since(start) < AckWait {
 			t.Errorf("%s was taken %d times", id, times)
@@ -127,7 +129,7 @@ func TestARenewedTokenEndsTheOneBeforeAlsoOfABoxThatWaits(t *testing.T) {
 		answered <- status
 	}()
 	waitFor(t, "the box waits", func() bool { return d.waits(venue) == 1 })
-	d.SetVenues([]VenueEntry{{ID: venue, Token: HashToken("new")}, {ID: other, Token: "no token"}})
+	d.SetVenues([]VenueEntry{{ID: venue, Token: HashToken("new")}, {ID: other, Token: "no token"}}, true)
 	if got := <-answered; got != http.StatusUnauthorized {
 		t.Errorf("a box that waited is answered %d", got)
 	}
@@ -208,7 +210,7 @@ func TestAThousandPollsOfAVenueLeaveTheOthersAlone(t *testing.T) {
 	b := newBox()
 	b.run(t, d, venue)
 	b.wait(t, 1)
-	d.SetVenues(nil) // they end
+	d.SetVenues(nil, true) // they end
 	wg.Wait()
 }
 

@@ -22,7 +22,7 @@ func TestATokenThatEndsWhileItsPollBeginsGetsNothing(t *testing.T) {
 	if !ok {
 		t.Fatal("it is not let in")
 	}
-	d.SetVenues(nil)
+	d.SetVenues(nil, true)
 	_, p.end = context.WithCancelCause(t.Context())
 	if why := d.enter(p); why == "" {
 		t.Error("a poll with a token that is not valid any more waits for an order")

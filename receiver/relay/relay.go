@@ -28,8 +28,7 @@ import (
 
 // The names in NATS.
 const (
-	StreamName   = "REQUESTS"
-	VenuesBucket = "VENUES"
+	StreamName = "REQUESTS"
 	// AckWait is how long the stream waits for a box that has a request before it hands it out again.
 	AckWait = 3 * time.Second
 
@@ -60,19 +59,18 @@ type Options struct {
 	Logger *slog.Logger // nil: nothing is logged
 }
 
-// A Stream stores requests and lists those that wait. It has no state but the connection: any number of relays may
-// have one. It is safe for concurrent use.
+// A Stream stores requests, and has the venues and how much waits for each. It has no state but the connection: any
+// number of relays may have one. It is safe for concurrent use.
 type Stream struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	stream  jetstream.Stream
-	venues  jetstream.KeyValue
 	log     *slog.Logger
 	refused keeper
 	outage  outage
 }
 
-// Open creates the stream and the bucket, or checks and updates those that are there: only the start of a relay does.
+// Open creates the stream, or checks and updates the one that is there: only the start of a relay does.
 // It fails while no server is reached, or the cluster has no leader, and of several that create the same at once only
 // one is answered: the caller tries again.
 func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
@@ -92,24 +90,16 @@ func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 	if stream.stream, err = ensureStream(ctx, stream.js, o, stream.log); err != nil {
 		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, explain(err))
 	}
-	venues := jetstream.KeyValueConfig{Bucket: VenuesBucket, Storage: jetstream.FileStorage,
-		Replicas: stream.stream.CachedInfo().Config.Replicas}
-	if stream.venues, err = stream.js.CreateOrUpdateKeyValue(ctx, venues); err != nil {
-		return nil, fmt.Errorf("open the relay's bucket %s: %w", VenuesBucket, explain(err))
-	}
 	return stream, nil
 }
 
-// Attach is [Open] for who only looks, or changes venues: it changes neither the stream nor the bucket.
+// Attach is [Open] for who only looks, or changes venues: it does not change the stream.
 func Attach(ctx context.Context, nc *nats.Conn) (*Stream, error) {
 	stream, err := newStream(nc, Options{})
 	if err != nil {
 		return nil, err
 	}
-	if stream.stream, err = stream.js.Stream(ctx, StreamName); err == nil {
-		stream.venues, err = stream.js.KeyValue(ctx, VenuesBucket)
-	}
-	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+	if stream.stream, err = stream.js.Stream(ctx, StreamName); errors.Is(err, jetstream.ErrStreamNotFound) {
 		err = fmt.Errorf("%w: the first start of a relay makes it", err)
 	}
 	if err != nil {

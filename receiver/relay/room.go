@@ -18,8 +18,8 @@ const (
 	pollsOfVenue = 4
 	// pollsAtOnce are those, and those to which a request is being written: somebody may read it slowly.
 	pollsAtOnce = 16
-	// idlePolls of a venue may end without a request at once, and then one in each idleEvery. An honest box has one in
-	// PollTime.
+	// idlePolls of a venue may end without a request at once, and then one in each idleEvery; a question for how much
+	// waits is one of them. An honest box has one in PollTime.
 	idlePolls = 30
 	idleEvery = time.Second
 	// fetchTime is for one fetch at the servers, which replicate that it begins: so there is one only while something
@@ -38,8 +38,7 @@ const (
 type room struct {
 	polls  []*poll
 	idle   *rate.Limiter
-	looks  *rate.Limiter // for how much waits, which is a question to the servers, too
-	stored time.Time     // when somebody last published a request, or may have done so unheard
+	stored time.Time // when somebody last published a request, or may have done so unheard
 }
 
 // A poll is a box that waits for a request.
@@ -81,7 +80,7 @@ func (d *Door) enter(p *poll) (why string) {
 func (d *Door) mayLook(venue string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.room(venue).looks.Allow()
+	return d.room(venue).idle.Allow()
 }
 
 // room finds or makes the room of a venue. It is called with d.mu. Requests that were published before the relay
@@ -89,8 +88,7 @@ func (d *Door) mayLook(venue string) bool {
 func (d *Door) room(venue string) *room {
 	found := d.rooms[venue]
 	if found == nil {
-		found = &room{idle: rate.NewLimiter(rate.Every(idleEvery), idlePolls),
-			looks: rate.NewLimiter(rate.Every(idleEvery), idlePolls), stored: time.Now()}
+		found = &room{idle: rate.NewLimiter(rate.Every(idleEvery), idlePolls), stored: time.Now()}
 		d.rooms[venue] = found
 	}
 	return found

@@ -8,45 +8,63 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"ticketrail/receiver/source"
 )
 
+// readsAtOnce is how many questions the servers are asked at once.
+const readsAtOnce = 32
+
 // A Site is the state of a venue and its box. A time is zero if there was no such event: since the relays were started
-// (LastSeen), since the servers were (LastFetch), or within the retention (LastRequest); Oldest, if none waits.
+// (LastSeen), or since the servers were (LastFetch); Oldest, if none waits.
 type Site struct {
-	ID          string        `json:"id"`                    // of the venue
-	LastSeen    time.Time     `json:"last_seen,omitzero"`    // when a relay last had a report of its box
-	Report      source.Report `json:"report"`                // of its box, then
-	TwoBoxes    bool          `json:"-"`                     // two boxes with its token ask in turn
-	Waiting     uint64        `json:"waiting"`               // requests that its box has not taken
-	Oldest      time.Time     `json:"oldest,omitzero"`       // when the first of them was stored
-	LastFetch   time.Time     `json:"last_fetch,omitzero"`   // when its box was last handed one
-	LastRequest time.Time     `json:"last_request,omitzero"` // when the newest request was stored
-	Behind      []string      `json:"-"`                     // servers that do not know how far the box is
+	ID        string        `json:"id"` // of the venue
+	Entry     VenueEntry    `json:"-"`
+	Removed   bool          `json:"-"`                   // it is no venue any more; of it, all else is zero
+	LastSeen  time.Time     `json:"last_seen,omitzero"`  // when a relay last had a report of its box
+	Report    source.Report `json:"report"`              // of its box, then
+	TwoBoxes  bool          `json:"-"`                   // two boxes with its token ask in turn
+	Waiting   uint64        `json:"waiting"`             // requests that its box has not taken
+	Oldest    time.Time     `json:"oldest,omitzero"`     // when the first of them was stored
+	LastFetch time.Time     `json:"last_fetch,omitzero"` // when its box was last handed one
+	Behind    []string      `json:"-"`                   // servers that do not know how far the box is
 }
 
-// Sites lists the venues that have a consumer, with the reports of their boxes. The other times are by the servers'
-// clocks. After an error, it has those that could be read.
+// Sites lists the venues, also those that were removed within the retention, with the reports of their boxes. The other
+// times are by the servers' clocks. It asks for each venue, so one that cannot be read costs no other: after an error,
+// it has those that could be read.
 func (s *Stream) Sites(ctx context.Context, boxes map[string]BoxState) ([]Site, error) {
+	names := s.stream.ConsumerNames(ctx)
 	sites, now := []Site{}, time.Now()
-	err := s.eachConsumer(ctx, func(id string, mu *sync.Mutex) error {
-		site, err := s.site(ctx, id)
-		if errors.Is(err, jetstream.ErrConsumerNotFound) { // it was removed
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if box, ok := boxes[id]; ok {
-			site.LastSeen, site.Report, site.TwoBoxes = now.Add(-box.Ago), box.Report, box.TwoBoxes
-		}
 
-		mu.Lock()
-		defer mu.Unlock()
-		sites = append(sites, site)
-		return nil
-	})
+	var group errgroup.Group
+	var mu sync.Mutex
+	group.SetLimit(readsAtOnce)
+	for name := range names.Name() {
+		group.Go(func() error {
+			site, err := s.site(ctx, name)
+			if errors.Is(err, jetstream.ErrConsumerNotFound) { // it has ended since, or is somebody else's
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if box, ok := boxes[name]; ok {
+				site.LastSeen, site.Report, site.TwoBoxes = now.Add(-box.Ago), box.Report, box.TwoBoxes
+			}
+
+			mu.Lock()
+			defer mu.Unlock()
+			sites = append(sites, site)
+			return nil
+		})
+	}
+
+	err := group.Wait()
+	if listErr := names.Err(); listErr != nil {
+		err = fmt.Errorf("list the venues: %w", listErr)
+	}
 	return sites, err
 }
 
@@ -57,33 +75,30 @@ func (s *Stream) site(ctx context.Context, venue string) (site Site, err error) 
 		return site, err
 	}
 	info := consumer.CachedInfo()
-	site = Site{ID: venue, Waiting: waiting(info), Behind: lagging(info.Cluster)}
+	entry, ok := entryOf(info)
+	if !ok {
+		return site, jetstream.ErrConsumerNotFound
+	}
+	if isRemoved(info) {
+		return Site{ID: venue, Removed: true}, nil
+	}
+
+	site = Site{ID: venue, Entry: entry, Waiting: waiting(info), Behind: lagging(info.Cluster)}
 	if last := info.Delivered.Last; last != nil {
 		site.LastFetch = *last
 	}
-	if site.LastRequest, err = timeOf(s.stream.GetLastMsgForSubject(ctx, ofVenue(venue))); err != nil {
-		return site, fmt.Errorf("read the last request of venue %s: %w", venue, err)
-	}
-
 	if site.Waiting == 0 {
 		return site, nil
 	}
-	next := jetstream.WithGetMsgSubject(ofVenue(venue))
-	if site.Oldest, err = timeOf(s.stream.GetMsg(ctx, info.AckFloor.Stream+1, next)); err != nil {
+
+	oldest, err := s.stream.GetMsg(ctx, info.AckFloor.Stream+1, jetstream.WithGetMsgSubject(ofVenue(venue)))
+	switch {
+	case err == nil:
+		site.Oldest = oldest.Time
+	case !errors.Is(err, jetstream.ErrMsgNotFound): // its box has it since
 		return site, fmt.Errorf("read the oldest request of venue %s: %w", venue, err)
 	}
 	return site, nil
-}
-
-// timeOf is when a message was stored; zero: there is none.
-func timeOf(m *jetstream.RawStreamMsg, err error) (time.Time, error) {
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return time.Time{}, nil
-	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	return m.Time, nil
 }
 
 // A State is how full the stream is and how its servers are.
@@ -94,7 +109,7 @@ type State struct {
 	Differs         string   // from the configuration that was asked with; empty: nothing
 	Leader          string   // empty: the server is alone
 	Servers         int      // that have a copy of the stream
-	Behind          []string // those that do not have all requests, or not all venues
+	Behind          []string // those that do not have all requests
 }
 
 // lagging are the servers that have not all of something.
@@ -127,12 +142,7 @@ func (s *Stream) State(ctx context.Context, o Options) (State, error) {
 
 	state := State{Messages: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: info.Config.MaxBytes,
 		MaxAge: info.Config.MaxAge, Differs: differences(info.Config, o.wanted(info.Config)),
-		Servers: info.Config.Replicas}
-	venues, err := s.js.Stream(ctx, "KV_"+VenuesBucket)
-	if err != nil {
-		return State{}, fmt.Errorf("ask for the state of the bucket %s: %w", VenuesBucket, explain(err))
-	}
-	state.Behind = append(lagging(info.Cluster), lagging(venues.CachedInfo().Cluster)...)
+		Servers: info.Config.Replicas, Behind: lagging(info.Cluster)}
 	if info.Cluster != nil {
 		state.Leader = info.Cluster.Leader
 	}

@@ -99,7 +99,7 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 	door, err := k.cloud.NewDoor(relay.DoorOptions{Secret: []byte("secret"),
 		Caller: func(r *http.Request) string { return r.RemoteAddr }})
 	k.must(err)
-	door.SetVenues([]relay.VenueEntry{venue})
+	door.SetVenues([]relay.VenueEntry{venue}, true)
 	k.relay = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if k.away.Load() {
 			w.WriteHeader(http.StatusBadGateway)
@@ -107,7 +107,7 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 		}
 		door.Handler().ServeHTTP(w, r)
 	}))
-	t.Cleanup(func() { door.SetVenues(nil); k.relay.Close() })
+	t.Cleanup(func() { door.SetVenues(nil, true); k.relay.Close() })
 	k.configure(k.relay.URL)
 	return k
 }

@@ -1,7 +1,9 @@
 package relay
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,10 +26,9 @@ type Overview struct {
 // A Site is a venue and its box.
 type Site struct {
 	store.Site
-	Name       string `json:"name"`
-	Online     bool   `json:"online"`         // its box was heard of just now
-	Open       *bool  `json:"open,omitempty"` // by its opening hours; null: they are not known
-	Configured bool   `json:"configured"`
+	Name   string `json:"name"`
+	Online bool   `json:"online"`         // its box was heard of just now
+	Open   *bool  `json:"open,omitempty"` // by its opening hours; null: they are not known
 }
 
 const (
@@ -41,56 +42,40 @@ const (
 	nearlyFull, almostFull = 0.7, 0.9
 )
 
-// look asks the servers, and is an error if not all of it could be read.
-func look(ctx context.Context, s *store.Stream, o store.Options, venues []config.Venue,
-	boxes map[string]store.BoxState) (
-	Overview, error,
+// look asks the servers. After an error, it has the sites that could be read, and no overview.
+func look(ctx context.Context, s *store.Stream, o store.Options, boxes map[string]store.BoxState) (
+	Overview, []store.Site, error,
 ) {
-	state, err := s.State(ctx, o)
-	if err != nil {
-		return Overview{}, err
-	}
+	state, stateErr := s.State(ctx, o)
 	sites, err := s.Sites(ctx, boxes)
-	return overview(time.Now(), venues, state, sites), err
+	return overview(time.Now(), state, sites), sites, errors.Join(stateErr, err)
 }
 
-func overview(now time.Time, venues []config.Venue, state store.State, sites []store.Site) Overview {
+func overview(now time.Time, state store.State, sites []store.Site) Overview {
 	o := Overview{At: now, Stream: state}
-	known := map[string]store.Site{}
 	for _, s := range sites {
-		known[s.ID] = s
-	}
-
-	for _, v := range venues {
-		site, found := known[v.ID]
-		delete(known, v.ID)
-		site.ID = v.ID
-		o.Sites = append(o.Sites, siteOf(now, v, site, true))
-		if !found {
-			o.venue(v.ID, "no_consumer", finding.Fail, v.Name+": its requests are kept, and no box can fetch them",
-				"restart a relay")
+		if !s.Removed {
+			o.Sites = append(o.Sites, siteOf(now, s))
 		}
 	}
-
-	for _, s := range sites {
-		if _, left := known[s.ID]; left && s.Waiting > 0 {
-			o.Sites = append(o.Sites, siteOf(now, config.Venue{Name: s.ID}, s, false))
-		}
-	}
-
-	slices.SortStableFunc(o.Sites, func(a, b Site) int { return a.LastSeen.Compare(b.LastSeen) })
+	slices.SortStableFunc(o.Sites, func(a, b Site) int {
+		return cmp.Or(a.LastSeen.Compare(b.LastSeen), strings.Compare(a.Name, b.Name))
+	})
 
 	for _, s := range o.Sites {
 		o.findSite(s)
 	}
-	o.findStream()
-	o.findServers()
+	if state.Servers > 0 { // otherwise the stream could not be read
+		o.findStream()
+		o.findServers()
+	}
 	slices.SortStableFunc(o.Findings, finding.WorstFirst)
 	return o
 }
 
-func siteOf(now time.Time, v config.Venue, s store.Site, configured bool) Site {
-	out := Site{Site: s, Name: v.Name, Online: now.Sub(s.LastSeen) < onlineFor, Configured: configured}
+func siteOf(now time.Time, s store.Site) Site {
+	v := configured(s.Entry)
+	out := Site{Site: s, Name: v.Name, Online: now.Sub(s.LastSeen) < onlineFor}
 	if zone, err := time.LoadLocation(v.Timezone); err == nil && v.Timezone != "" && len(v.Hours) > 0 {
 		open := v.OpenAt(now.In(zone))
 		out.Open = &open
@@ -126,8 +111,6 @@ func (o *Overview) findSite(s Site) {
 	}
 
 	switch {
-	case !s.Configured:
-		o.venue(s.ID, "removed", finding.Warn, s.ID+" is no venue any more"+waits, "")
 	case s.Waiting > 0 && o.Stream.MaxAge > 0 && o.At.Sub(s.Oldest) > o.Stream.MaxAge*3/4:
 		o.venue(s.ID, "loses_orders", finding.Fail, s.Name+" is about to lose orders: a request is kept for "+
 			finding.Age(o.Stream.MaxAge)+waits, "bring its box online, or raise nats.dedup_retention")

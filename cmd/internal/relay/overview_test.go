@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/finding"
-	"ticketrail/config"
 	"ticketrail/deploy"
 	store "ticketrail/receiver/relay"
 )
@@ -19,11 +18,10 @@ import (
 var at = time.Date(2026, 7, 3, 19, 30, 0, 0, time.UTC) // a Friday
 
 func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
-	all := [7]bool{true, true, true, true, true, true, true}
-	open := config.Venue{ID: grill, Name: "Grill", Timezone: "UTC", Hours: []config.Hours{{Days: all, To: 1440}}}
+	open := store.VenueEntry{ID: grill, Name: "Grill", Timezone: "UTC", Hours: []string{"daily 00:00-24:00"}}
 	closed := open
-	closed.Hours = []config.Hours{{Days: all, From: 60, To: 90}}
-	unknown := config.Venue{ID: grill, Name: "Grill"}
+	closed.Hours = []string{"daily 01:00-01:30"}
+	unknown := store.VenueEntry{ID: grill, Name: "Grill"}
 	// A site whose box was heard of so long ago, with so many requests, of which the oldest waits so long.
 	site := func(heard time.Duration, waiting uint64, oldest time.Duration) store.Site {
 		s := store.Site{ID: grill, Waiting: waiting}
@@ -45,7 +43,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 	full := func(bytes uint64) store.State { return with(func(s *store.State) { s.Bytes = bytes }) }
 	here := site(10*time.Second, 0, 0)
 	for name, k := range map[string]struct {
-		venue      config.Venue
+		venue      store.VenueEntry
 		site       store.Site
 		state      store.State
 		want, text string
@@ -66,10 +64,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 		"two boxes have one token": {open, two, fine, "fail", "two boxes fetch its orders with the same token"},
 		"the stream is not as configured": {open, here, with(func(s *store.State) { s.Differs = "max age is 1h0m0s" }),
 			"warn", "max age is 1h0m0s"},
-		"the box has problems":    {open, problems, fine, "warn", "needs a person"},
-		"a venue has no consumer": {open, store.Site{}, fine, "fail", "no box can fetch them"},
-		"a removed venue has orders": {config.Venue{ID: bar, Name: "Bar"}, site(never, 1, time.Hour), fine, "fail",
-			"is no venue any more; 1 requests wait"},
+		"the box has problems":          {open, problems, fine, "warn", "needs a person"},
 		"the stream fills":              {open, here, full(750), "warn", "75% of 1000B"},
 		"the stream is as good as full": {open, here, full(950), "fail", "nearly full"},
 		"the stream has no limit":       {open, here, with(func(s *store.State) { s.MaxBytes = -1 }), "ok", ""},
@@ -77,7 +72,8 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 			s.Behind = []string{"n3", "n3"}
 		}), "fail", "n3 is down or behind"},
 	} {
-		o := overview(at, []config.Venue{k.venue}, k.state, []store.Site{k.site})
+		k.site.Entry = k.venue
+		o := overview(at, k.state, []store.Site{k.site, {ID: bar, Removed: true}})
 		text := ""
 		for _, f := range o.Findings {
 			text += string(f.Level) + " " + f.Text + "\n"
@@ -94,10 +90,12 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 }
 
 func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
-	venues := []config.Venue{{ID: "a", Name: "now"}, {ID: "b", Name: "never"}, {ID: "c", Name: "yesterday"}}
-	sites := []store.Site{{ID: "a", LastSeen: at}, {ID: "b"}, {ID: "c", LastSeen: at.Add(-24 * time.Hour)}}
+	site := func(name string, seen time.Time) store.Site {
+		return store.Site{ID: name, Entry: store.VenueEntry{ID: name, Name: name}, LastSeen: seen}
+	}
 	names := ""
-	for _, s := range overview(at, venues, store.State{}, sites).Sites {
+	sites := []store.Site{site("now", at), site("never", time.Time{}), site("yesterday", at.Add(-24*time.Hour))}
+	for _, s := range overview(at, store.State{}, sites).Sites {
 		names += s.Name + " "
 	}
 	if names != "never yesterday now " {
@@ -108,9 +106,9 @@ func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 // TestEachMetricOfTheAlertsIsThere: an alert on a metric that does not exist never fires.
 func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
 	w := &watch{ready: func() string { return "" }}
-	o := overview(time.Now(), []config.Venue{{ID: grill, Name: "Grill"}, {ID: bar, Name: "Grill"}},
-		store.State{Leader: "n1", Servers: 2, Behind: []string{"n2"}},
-		[]store.Site{{ID: grill, Waiting: 1, Oldest: time.Now()}, {ID: bar}})
+	o := overview(time.Now(), store.State{Leader: "n1", Servers: 2, Behind: []string{"n2"}},
+		[]store.Site{{ID: grill, Entry: store.VenueEntry{Name: "Grill"}, Waiting: 1, Oldest: time.Now()},
+			{ID: bar, Entry: store.VenueEntry{Name: "Grill"}}})
 	w.last.Store(&o)
 	series := seriesOf(t, w)
 	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_server_behind"] != 1 ||
@@ -140,8 +138,7 @@ func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
 		if series := seriesOf(t, w); !maps.Equal(series, want) {
 			t.Errorf("before it has seen anything the series are %v", series)
 		}
-		o := overview(time.Now(), []config.Venue{{ID: grill, Name: "Grill"}}, store.State{Leader: "n1"},
-			[]store.Site{{ID: grill, Waiting: 1}})
+		o := overview(time.Now(), store.State{Leader: "n1"}, []store.Site{{ID: grill, Waiting: 1}})
 		w.last.Store(&o)
 		time.Sleep(knownFor)
 		if series := seriesOf(t, w); series["ticketrail_relay_site_waiting"] != 1 {

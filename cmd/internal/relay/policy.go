@@ -3,7 +3,10 @@ package relay
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,46 +17,57 @@ import (
 	store "ticketrail/receiver/relay"
 )
 
-// configured are the venues of the bucket as they stand in a configuration file.
-func configured(bucket []store.VenueEntry) []config.Venue {
-	all := []config.Venue{}
-	for _, v := range bucket {
-		one := config.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
-		for _, s := range v.Secrets {
-			one.Secrets = append(one.Secrets, config.NewSecret(s))
+// configured is a venue as it stands in a configuration file.
+func configured(v store.VenueEntry) config.Venue {
+	one := config.Venue{ID: v.ID, Name: v.Name, Timezone: v.Timezone, Devices: v.Devices}
+	for _, text := range v.Hours {
+		var h config.Hours
+		if h.UnmarshalText([]byte(text)) == nil { // of another version: the hours are for monitoring only
+			one.Hours = append(one.Hours, h)
 		}
-		for _, text := range v.Hours {
-			var h config.Hours
-			if h.UnmarshalText([]byte(text)) == nil { // of another version: the hours are for monitoring only
-				one.Hours = append(one.Hours, h)
-			}
-		}
-		all = append(all, one)
 	}
-	return all
+	return one
 }
 
-// setVenues makes the venues of the bucket active.
-func (s *server) setVenues(all []store.VenueEntry) {
+// setVenues makes the venues of these sites active, and returns those that the servers have lost. If they are not
+// complete, those that could not be read stay as they are.
+func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.VenueEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	venues := configured(all)
-	if err := s.apply(s.conf, venues); err != nil {
-		s.log.Error("a change of the venues is not used", "err", err)
-		return
+	now, missing := map[string]store.VenueEntry{}, maps.Clone(s.entries)
+	for _, site := range sites {
+		delete(missing, site.ID)
+		if !site.Removed {
+			now[site.ID] = site.Entry
+		}
 	}
+	maps.Copy(now, missing)
 
-	s.bucket, s.ids = venues, map[string]bool{}
-	for _, v := range venues {
-		s.ids[v.ID] = true
+	entries := slices.Collect(maps.Values(now))
+	if s.entries == nil || !reflect.DeepEqual(now, s.entries) {
+		if err := s.apply(s.conf, entries); err != nil {
+			s.log.Error("a change of the venues is not used", "err", err)
+			return nil
+		}
+		s.entries = now
+		s.log.Info("venues known", "venues", len(now))
 	}
-	s.door.SetVenues(all)
-	s.log.Info("venues known", "venues", len(venues))
+	s.door.SetVenues(entries, complete)
+
+	if complete {
+		lost = slices.Collect(maps.Values(missing))
+	}
+	return lost
 }
 
 // apply makes a policy active, or changes nothing. It is called with s.mu.
-func (s *server) apply(conf *config.Relay, venues []config.Venue) (err error) {
+func (s *server) apply(conf *config.Relay, entries []store.VenueEntry) (err error) {
+	venues := []config.Venue{}
+	for _, v := range entries {
+		venues = append(venues, configured(v))
+	}
+
 	policy := daemon.Policy(conf.With(venues), envelope{})
 	if s.receiver == nil {
 		s.receiver, err = receiver.New(receiver.Options{Intake: s.stream, Policy: policy, Classify: store.Classify,
@@ -64,32 +78,14 @@ func (s *server) apply(conf *config.Relay, venues []config.Venue) (err error) {
 	return err
 }
 
-// venues returns the active venues.
-func (s *server) venues() []config.Venue {
+// venues is how many are known; -1: none could be read since the start.
+func (s *server) venues() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.bucket
-}
-
-// addConsumers gives the venues the consumers that they have lost with a stream.
-func (s *server) addConsumers(ctx context.Context) error {
-	for {
-		var ids []string
-		for _, v := range s.venues() {
-			ids = append(ids, v.ID)
-		}
-		err := s.stream.AddConsumers(ctx, ids)
-		if err == nil || ctx.Err() != nil {
-			return nil
-		}
-
-		s.log.Warn("boxes may find nothing to fetch from; it is tried again", "err", err)
-		select {
-		case <-time.After(statusEvery):
-		case <-ctx.Done():
-			return nil
-		}
+	if s.entries == nil {
+		return -1
 	}
+	return len(s.entries)
 }
 
 // reload applies the file as it is now, completely or not at all.
@@ -99,7 +95,7 @@ func (s *server) reload() {
 	conf, err := config.LoadRelay(s.o.ConfigPath)
 	if err == nil {
 		s.mu.Lock()
-		if err = s.apply(conf, s.bucket); err == nil {
+		if err = s.apply(conf, slices.Collect(maps.Values(s.entries))); err == nil {
 			s.conf = conf
 		}
 		s.mu.Unlock()
@@ -130,7 +126,7 @@ func (s *server) unlessUnsure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		id, isUUID := contract.CanonicalID(strings.TrimSpace(r.Header.Get(s.conf.Receiver.Headers.Venue)))
-		known := s.ids[id]
+		_, known := s.entries[id]
 		s.mu.Unlock()
 		if !isUUID || known || s.isNone(r.Context(), id) {
 			next.ServeHTTP(w, r)
@@ -152,9 +148,10 @@ const (
 	lookWithin     = 2 * time.Second
 )
 
-// isNone says that the servers know of no such venue. A list that lacks one may be old, or the bucket was lost.
+// isNone says that the servers know of no such venue: the list of this relay may be old. Servers without any venue have
+// lost them.
 func (s *server) isNone(ctx context.Context, id string) bool {
-	if !s.nc.IsConnected() || !s.looks.Allow() {
+	if s.venues() == 0 || !s.nc.IsConnected() || !s.looks.Allow() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
@@ -162,8 +159,7 @@ func (s *server) isNone(ctx context.Context, id string) bool {
 
 	known, err := s.stream.Knows(ctx, id)
 	if known {
-		s.log.Warn("a venue has a consumer and is in no list of venues; its orders are answered 503: add or remove "+
-			"it with ticketrail relay venues", "venue", id)
+		s.door.Look()
 	}
 	return err == nil && !known
 }

@@ -63,10 +63,9 @@ type server struct {
 	start *config.Relay
 	looks *rate.Limiter // for venues that are not known, see isNone
 
-	mu     sync.Mutex // guards the fields below, and the policy that is made of them
-	conf   *config.Relay
-	bucket []config.Venue  // the venues; nil: they are not known yet
-	ids    map[string]bool // theirs
+	mu      sync.Mutex // guards the fields below, and the policy that is made of them
+	conf    *config.Relay
+	entries map[string]store.VenueEntry // the venues, by their ids; nil: they are not known yet
 }
 
 // Run runs a relay until ctx ends, and stops it gracefully: requests in progress are answered.
@@ -84,7 +83,7 @@ func Run(ctx context.Context, o Options) error {
 	relay.level.Set(conf.Log.Slog())
 	relay.log = daemon.NewLogger(o.Log, conf.Log.Format, relay.level)
 	relay.loaded = daemon.NewConfigMetrics(relay.registry)
-	relay.watch = watch{venues: relay.venues, ready: relay.notReady, options: storeOptions(conf)}
+	relay.watch = watch{ready: relay.notReady, options: storeOptions(conf)}
 	relay.registry.MustRegister(&relay.watch)
 
 	for _, w := range conf.Warnings {
@@ -146,7 +145,7 @@ func (s *server) serve(ctx context.Context, run func(string, func(context.Contex
 	}
 
 	s.loaded.Loaded(true)
-	s.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", len(s.venues()))
+	s.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", s.venues())
 	s.notify("READY=1\nSTATUS=" + s.status())
 	s.wait(ctx)
 	return nil
@@ -200,11 +199,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 			last = err.Error()
 			s.log.Warn("the relay waits for its servers", "err", err)
 		}
-		select {
-		case <-time.After(openAgain/2 + rand.N(openAgain)): // not at the same time as another relay, again
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		pause(ctx, openAgain/2+rand.N(openAgain)) // not at the same time as another relay, again
 	}
 
 	door, err := s.stream.NewDoor(store.DoorOptions{Secret: []byte(s.conf.NATS.Password.Reveal()),
@@ -216,22 +211,15 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 
 	first := make(chan struct{})
 	known := sync.OnceFunc(func() { close(first) })
-	run("venues", func(ctx context.Context) error {
-		return s.stream.WatchVenues(ctx, func(all []store.VenueEntry) {
-			s.setVenues(all)
-			known()
-		})
-	})
+	run("watch", func(ctx context.Context) error { return s.runWatch(ctx, known) })
 	select {
 	case <-first:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 
-	run("consumers", s.addConsumers)
 	run("door", s.door.Run)
-	run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream) })
-	run("watch", func(ctx context.Context) error { return s.watch.run(ctx, s.stream, s.door.Boxes, s.log) })
+	run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream, s.door.Look) })
 	return nil
 }
 
@@ -239,10 +227,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 func (s *server) patient(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
-		select {
-		case <-time.After(statusEvery):
-		case <-ctx.Done():
-		}
+		pause(ctx, statusEvery)
 	}
 }
 
@@ -272,7 +257,7 @@ func (s *server) notReady() string {
 	switch {
 	case s.nc == nil || !s.nc.IsConnected():
 		return "none of the NATS servers is reached: look at them, and at nats.urls"
-	case s.venues() == nil:
+	case s.venues() < 0:
 		return "the venues are not known yet"
 	}
 	return s.watch.notReady()
@@ -280,7 +265,7 @@ func (s *server) notReady() string {
 
 // status is the line that `systemctl status` shows.
 func (s *server) status() string {
-	line := fmt.Sprintf("%d venues", len(s.venues()))
+	line := fmt.Sprintf("%d venues", s.venues())
 	if why := s.notReady(); why != "" {
 		line = "accepting no orders: " + why
 	}

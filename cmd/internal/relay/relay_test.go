@@ -19,8 +19,8 @@ import (
 
 func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.T) {
 	c, a := opened(t)
-	if _, err := a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, false,
-		filepath.Join(c.dir, "grill.token")); err != nil {
+	v := store.VenueEntry{ID: grill, Name: "Grill"}
+	if err := a.Add(t.Context(), v, filepath.Join(c.dir, "grill.token")); err != nil {
 		t.Fatal(err)
 	}
 	r := c.start(true)
@@ -97,37 +97,13 @@ func TestACommandWaitsForServersThatAreStarting(t *testing.T) {
 	t.Error(err)
 }
 
-func TestAVenuesOwnSecretAndItsAddressAreForItAlone(t *testing.T) {
-	c, a := opened(t)
-	secret, err := a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, true,
-		filepath.Join(c.dir, "grill.token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a = c.admin()
-	for _, wrong := range []store.VenueEntry{{ID: "x", Name: "X"}, {ID: grill, Name: "Other"},
-		{ID: bar, Name: "GRILL"}} {
-		if _, err := a.Add(t.Context(), wrong, false, filepath.Join(c.dir, "x.token")); err == nil {
-			t.Errorf("%+v is added", wrong)
-		}
-	}
-	r := c.start(true)
-	if status := r.settled(grill, "a", "Burger"); status != http.StatusForbidden && status != http.StatusNotFound {
-		t.Errorf("with the shared secret its order is answered %d", status)
-	}
-	r.url = r.url[:strings.LastIndexByte(r.url, '/')+1] + secret
-	if status := r.settled(grill, "a", "Burger"); status != http.StatusOK {
-		t.Errorf("with its own secret its order is answered %d", status)
-	}
-}
-
 // TestABoxFetchesThroughTheDoorOfTheWebhook, and its renewed token is the only one at once. The receiver's allow_from
 // is for the service.
 func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	c, a := opened(t)
 	c.edit("receiver: {", "receiver: { allow_from: [ 192.0.2.0/24 ], ")
 	file := filepath.Join(c.dir, "grill.token")
-	if _, err := a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, false, file); err != nil {
+	if err := a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file); err != nil {
 		t.Fatal(err)
 	}
 	old, err := config.Source{TokenFile: file}.Token()
@@ -164,7 +140,7 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	if one := next(); one.ID != "a" || one.Device != "T1" {
 		t.Errorf("the box took %+v", one)
 	}
-	if err := c.admin().Renew(t.Context(), grill, file); err != nil {
+	if err := c.admin().Renew(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file); err != nil {
 		t.Fatal(err)
 	}
 	c.until("the box is told that its token has ended", func() error {

@@ -85,24 +85,15 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 		return o, err
 	}
 
-	state, err := stream.State(ctx, storeOptions(conf))
-	if err != nil {
-		return o, err
-	}
-
 	limited, cancel := context.WithTimeout(ctx, boxesWithin)
 	defer cancel()
 	boxes, relays, boxesErr := stream.Boxes(limited)
-	bucket, bucketErr := stream.Venues(ctx)
-	sites, sitesErr := stream.Sites(ctx, boxes)
-
-	o = overview(time.Now(), configured(bucket), state, sites)
-
+	o, _, err = look(ctx, stream, storeOptions(conf), boxes)
 	if relays == 0 {
 		o.find("relays/none", finding.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",
 			"systemctl status ticketrail-relay on each")
 	}
-	return o, errors.Join(boxesErr, bucketErr, sitesErr)
+	return o, errors.Join(boxesErr, err)
 }
 
 // connected waits for a connection.

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -10,12 +9,17 @@ import (
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/cmd/internal/finding"
-	"ticketrail/config"
 	store "ticketrail/receiver/relay"
 )
 
-// lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes a second.
-const lookEvery = 20 * time.Second
+const (
+	// lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes a second.
+	lookEvery = 20 * time.Second
+	// lookAgain is when not all could be read.
+	lookAgain = 2 * time.Second
+	// settleTime after a change of the venues, all that came in that time are read at once.
+	settleTime = 100 * time.Millisecond
+)
 
 // knownFor is how long an answer of the servers counts. The view of a relay that is cut off must not hide from an alert
 // the present view of another relay.
@@ -24,36 +28,67 @@ const knownFor = 3 * lookEvery
 // A watch knows how all venues are, for the metrics. It asks by itself and not at each scrape, so that
 // strangers cannot make the servers work by asking.
 type watch struct {
-	venues  func() []config.Venue
 	ready   func() string
 	options store.Options            // of the stream, as configured
 	last    atomic.Pointer[Overview] // nil until the servers have answered once
 	failed  atomic.Pointer[string]   // why the stream takes no orders; nil: it does, as far as is known
 }
 
-// run asks until ctx ends.
-func (w *watch) run(ctx context.Context, s *store.Stream, boxes func() map[string]store.BoxState,
-	log *slog.Logger) error {
+// runWatch looks at the venues until ctx ends: now and then, and when one was changed. It calls known when it has seen
+// them for the first time.
+func (s *server) runWatch(ctx context.Context, known func()) error {
 	last := ""
-	for {
+	for ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, lookEvery)
-		overview, err := look(attempt, s, w.options, w.venues(), boxes())
+		overview, sites, err := look(attempt, s.stream, s.watch.options, s.door.Boxes())
+		if err == nil || len(sites) > 0 {
+			s.restore(attempt, s.setVenues(sites, err == nil))
+		}
 		cancel()
 
+		wait := lookEvery
 		switch {
 		case err == nil:
 			last = ""
-			w.last.Store(&overview)
-		case ctx.Err() == nil && err.Error() != last:
-			last = err.Error()
-			log.Warn("the servers do not say how the venues are", "err", err)
+			s.watch.last.Store(&overview)
+		case ctx.Err() == nil:
+			wait = lookAgain
+			if err.Error() != last {
+				last = err.Error()
+				s.log.Warn("the servers do not say how all venues are", "err", err)
+			}
+		}
+		if s.venues() >= 0 {
+			known()
 		}
 
 		select {
-		case <-time.After(lookEvery):
+		case <-s.door.Changed():
+			pause(ctx, settleTime)
+		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil
 		}
+	}
+	return nil
+}
+
+// pause waits for some time, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// restore adds the venues that the servers have lost, with their tokens: their disks were empty, or the stream was made
+// anew. One that a person has removed is still there, as removed.
+func (s *server) restore(ctx context.Context, lost []store.VenueEntry) {
+	for _, v := range lost {
+		if err := s.stream.PutVenue(ctx, v); err != nil {
+			s.log.Error("the servers have lost a venue, and it cannot be added again now", "err", err)
+			return
+		}
+		s.log.Error("the servers had lost a venue; it was added again", "venue", v.ID)
 	}
 }
 
@@ -66,8 +101,11 @@ const (
 // runReady asks whether the stream takes orders: now and then, at once when an order could not be stored, and each
 // second until it does. Whatever else cannot be seen must not make a load balancer take the relays away, which all see
 // the same; neither must a full stream, from which boxes fetch.
-func (w *watch) runReady(ctx context.Context, s *store.Stream) error {
-	for {
+//
+// When the stream takes orders again, look is called: the servers may have lost the venues.
+func (w *watch) runReady(ctx context.Context, s *store.Stream, look func()) error {
+	trouble := false
+	for ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, readyWithin)
 		_, err := s.State(attempt, w.options)
 		cancel()
@@ -76,23 +114,24 @@ func (w *watch) runReady(ctx context.Context, s *store.Stream) error {
 		if err != nil {
 			text := err.Error()
 			w.failed.Store(&text)
-			wait = openAgain // a load balancer sends it nothing until it says that it is ready
+			trouble, wait = true, openAgain // a load balancer sends it nothing until it says that it is ready
 		} else {
 			w.failed.Store(nil)
+			if trouble {
+				look()
+			}
+			trouble = false
 		}
 
 		select {
 		case <-s.Failed():
-			select { // a flood of orders that fail must not become one of questions
-			case <-time.After(readyPause):
-			case <-ctx.Done():
-				return nil
-			}
+			trouble = true
+			pause(ctx, readyPause) // a flood of orders that fail must not become one of questions
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil
 		}
 	}
+	return nil
 }
 
 // notReady says that the stream takes nothing, as far as is known.
@@ -140,8 +179,6 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 			daemon.Truth(s.Online), "venue", s.Name)
 		gauge("relay_site_waiting", "Print requests that the venue's box has not fetched.",
 			float64(s.Waiting), "venue", s.Name)
-		gauge("venue_last_request_timestamp_seconds", "When the newest print request of the venue was stored; 0 if "+
-			"there is none within nats.dedup_retention.", daemon.UnixSeconds(s.LastRequest), "venue", s.Name)
 		age := 0.0
 		if !s.Oldest.IsZero() {
 			age = max(0, time.Since(s.Oldest).Seconds())
