@@ -173,13 +173,19 @@ type Part struct {
 	Station string `json:"station"`
 	Title   string `json:"title"`
 	Progress
-	Jobs  []uint64 `json:"jobs,omitempty"`
-	Left  int      `json:"left,omitempty"`
-	Lines []string `json:"lines,omitempty"`
+	Jobs  []uint64   `json:"jobs,omitempty"`
+	Left  int        `json:"left,omitempty"`
+	Lines []PartLine `json:"lines,omitempty"`
 	// TickedAt is when the pass ticked it.
 	TickedAt int64 `json:"ticked_at,omitempty"`
 
 	byHand []uint64 // the ones of Jobs that are ticked by hand, or can be
+}
+
+// A PartLine is a dish of a part that is still wanted, or a void that has voided nothing: without a text, of all of it.
+type PartLine struct {
+	Text string `json:"text,omitempty"` // "2 Beer"
+	Void bool   `json:"void,omitempty"`
 }
 
 // Progress is how far a ticket of a part is.

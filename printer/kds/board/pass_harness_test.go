@@ -1,8 +1,10 @@
 package board
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -116,6 +118,19 @@ func partLines(orders []*Order) (out []string) {
 		out = append(out, s)
 	}
 	return out
+}
+
+// linesOf is what a page shows of a part in English.
+func linesOf(p Part) string {
+	var out []string
+	for _, l := range p.Lines {
+		text := cmp.Or(l.Text, "all of it")
+		if l.Void {
+			text = "VOID " + text
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
 }
 
 func (p *passHarness) find(number int, state State) *Order {

@@ -228,7 +228,7 @@ func (o *Order) part(station string, title func(string) string) *Part {
 
 // take adds one ticket to a part. now is shown if no other ticket of the part is worse; of two that are equally so,
 // the later one is. A part that no station reports is as people at the pass have ticked it.
-func (x *Pass) take(p *Part, job uint64, now Progress, lines []string) {
+func (x *Pass) take(p *Part, job uint64, now Progress, lines []PartLine) {
 	if now.State == PartOut || now.State == PartExpired {
 		p.byHand = append(p.byHand, job)
 		if ticked := x.ticks[tickKey(p.Station, job)]; ticked != nil && !ticked.TakenBack {

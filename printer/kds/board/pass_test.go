@@ -2,7 +2,6 @@ package board
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,7 +79,7 @@ func TestAPassSeesWhatComesLaterToAPrinter(t *testing.T) {
 		void.Ticket.Lines, void.Ticket.Request = []ticket.Line{{Quantity: "1", Name: "Beer", Void: true}}, "void"
 		p.set(p.siblings[0], void)
 		p.wantParts(t, "#18 ready hot=done bar=ticked")
-		if got := p.find(18, Open).Parts[1].Lines; strings.Join(got, ", ") != "1 Beer" {
+		if got := linesOf(p.find(18, Open).Parts[1]); got != "1 Beer" {
 			t.Errorf("%q", got)
 		}
 		p.set(barJob(53, ticket.Pending)) // a reprint

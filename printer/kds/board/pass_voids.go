@@ -133,19 +133,15 @@ func (void *netItem) take(d *netItem) {
 }
 
 // lines are the dishes that are still wanted, and the voids that have voided nothing.
-func (p *partTicket) lines() (out []string) {
+func (p *partTicket) lines() (out []PartLine) {
 	for _, d := range p.dishes {
-		switch text := d.quantity + " " + d.name; {
-		case d.usedUp:
-		case d.void:
-			out = append(out, "VOID "+text)
-		default:
-			out = append(out, text)
+		if !d.usedUp {
+			out = append(out, PartLine{Text: d.quantity + " " + d.name, Void: d.void})
 		}
 	}
 
 	if p.t.Void && len(p.t.Lines) == 0 {
-		out = append(out, "VOID all of it")
+		out = append(out, PartLine{Void: true})
 	}
 
 	return out

@@ -56,7 +56,7 @@ async function accessible(server, browser, pass, colorScheme) {
   }
 }
 
-// everyState checks the panels, all-day beside the board and instead of it, and both ways of NOT LIVE.
+// everyState checks the panels, the sizes, all-day beside the board and instead of it, and both ways of NOT LIVE.
 async function everyState(page, server, check) {
   for (const key of ["d", "a", "Shift+R", "s", "h", "c"]) {
     if (key === "d") await page.keyboard.press("1");
@@ -64,6 +64,12 @@ async function everyState(page, server, check) {
     await page.waitForSelector("dialog .content *");
     await check("panel " + key);
     await page.keyboard.press("Escape");
+  }
+  for (const size of ["s", "l", "xl", "m"]) {
+    await set(page, { size });
+    await page.reload();
+    await live(page);
+    await check("size " + size);
   }
   for (const allday of ["strip", "screen", "panel"]) {
     await set(page, { allday });

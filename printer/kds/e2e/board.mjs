@@ -149,6 +149,26 @@ export async function aVoidJoinsItsOrderAndIsReadBeforeItIsBumped(server, browse
   await until("it is gone", async () => (await heads(page)).length === 0);
 }
 
+export async function anOrderIsItsCheckWhateverItsTableAndItsNumber(server, browser) {
+  const page = await open(browser, server, "hot-line");
+  const of = (number, check, table, ...lines) => ({
+    ...order(number, ...lines), check, table, request: check + table + lines[0].n, type: table ? "Dine In" : "Takeaway",
+  });
+  await server.put("hot-line", of(7, "one", "T4", item("Rib eye"), item("Chips")), of(55, "two", "", item("Pho")),
+    of(55, "three", "", item("Satay", 1, { notes: ["PEANUT ALLERGY"] })));
+  await until("all are there", async () => String(await heads(page)) === "#7,#55,#55");
+  const guests = card(page, "#55");
+  equal(await guests.locator(".alarm.top").count(), 1, "cards with the allergy at their top");
+
+  await server.put("hot-line", of(7, "one", "T7", item("Rib eye", 1, { void: true })),
+    of(55, "three", "", item("Pho", 1, { void: true })));
+  await until("the void is on the card", async () => (await act(page, "#7")) === "Acknowledge VOID");
+  equal(await card(page, "#7").locator(".line.void s").allTextContents(), ["Rib eye"], "struck lines");
+  assert((await card(page, "#7").innerText()).includes("T4 → T7"), "it does not say that the table moved");
+  equal(await heads(page), ["#7", "#55", "#55"], "cards");
+  equal(await guests.first().locator(".line.void").count(), 0, "lines that a void of another check strikes");
+}
+
 export async function aVoidOfABumpedOrderSaysWhenItWasBumped(server, browser) {
   const page = await open(browser, server, "hot-line");
   await server.put("hot-line", { ...order(1, item("Fish"), item("Chips")), request: "first" });

@@ -6,16 +6,16 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PATIENCE, assert, equal, freePort, heads, live, until, watch } from "./harness.mjs";
+import { PATIENCE, assert, equal, freePort, heads, live, row, until, watch } from "./harness.mjs";
 
 const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11";
 
 const SCREENS = `
-printers: [ { name: grill, address: "file://PAPER" } ]
+printers: [ { name: grill, address: "file://PAPER" }, { name: bar, address: "file:///dev/null" } ]
 screens:
   - { name: hot-line, title: "Hot line", hold_for: 30s }
-  - { name: pass, mode: pass, of: [hot-line] }
-routes: [ { to: [hot-line] } ]
+  - { name: pass, mode: pass, of: [hot-line], leave_out: [bar] }
+routes: [ { to: [hot-line, bar] } ]
 `;
 
 export class Daemon {
@@ -101,11 +101,17 @@ export async function fromTheWebhookToTheScreenAndToPaperWhenTheScreenIsDark(ser
     await d.order(18, "Burger", "Chips");
     await until("it is on the screen", async () => String(await heads(page)) === "#18");
     console.log("     webhook to screen: " + (Date.now() - start) + " ms");
-    const states = () => JSON.parse(d.ask("jobs", "list", "--json")).map((j) => j.state);
+    const states = () => JSON.parse(d.ask("jobs", "list", "--station", "hot-line", "--json")).map((j) => j.state);
     await until("it is shown", async () => String(states()) === "shown");
     await d.order(19, "Steak");
     await until("both are there", async () => String(await heads(page)) === "#18,#19");
     await until("both are shown", async () => String(states()) === "shown,shown");
+    const pass = await watch(await browser.newPage());
+    await pass.goto(d.url + "/screen/pass");
+    await row(pass, "#18").waitFor();
+    equal(await pass.$$eval(".told", (l) => l.map((e) => e.textContent)), ["HOT LINE 2", "HOT LINE 1"], "the parts");
+    await pass.close();
+
     await page.keyboard.press("1");
     await page.keyboard.press("i");
     await page.keyboard.press("Enter");
@@ -136,6 +142,8 @@ export async function fromTheWebhookToTheScreenAndToPaperWhenTheScreenIsDark(ser
       2 * PATIENCE,
     );
     assert(/screen down/i.test(printed()), "the paper says why");
+    const slip = /OPEN ORDERS.*done on the screen.*Chips.*Steak.*Soup/is;
+    assert(slip.test(printed()) && printed().match(/OPEN ORDERS/gi).length === 1, "what it showed is not on one slip");
   } catch (e) {
     throw new Error(e.stack + "\n" + d.log);
   } finally {

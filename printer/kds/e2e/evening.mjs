@@ -49,7 +49,7 @@ export function atThePass(o, i) {
         part("hot-line", "screen", ready ? "done" : "open", ready ? "bumped" : "open", { left: 3 }),
         part("cold", "screen", ready || i % 2 ? "done" : "open", ready || i % 2 ? "bumped" : "open", { left: 2 }),
         part("bar", "paper", ready ? "ticked" : "out", "confirmed", {
-          clock: "19:32", lines: ["1 Negroni", "2 Flat white"], ticked_at: ready ? 1 : 0,
+          clock: "19:32", lines: [{ text: "1 Negroni" }, { text: "2 Flat white" }], ticked_at: ready ? 1 : 0,
         }),
         ...(held ? [part("grill", "paper", "held", "held")] : []),
       ];
@@ -97,7 +97,8 @@ export function withParts(o, i) {
   const part = (station, kind, state, told, more) => ({ station, title: station, kind, state, told, ...more });
   const parts = [
     part("1", "screen", "open", "open", { left: 3 }), part("2", "screen", "done", "bumped", { clock: "19:41" }),
-    part("3", "paper", "out", "confirmed", { clock: "19:32", at: "9" }), part("4", "display", "out", "taken"),
+    part("3", "paper", "out", "confirmed", { clock: "19:32", at: "9", lines: [{ text: "2 茶" }, { void: true }] }),
+    part("4", "display", "out", "taken"),
     part("5", "paper", "held", "held"), part("6", "paper", "expired", "expired"), part("7", "paper", "wait", "pending"),
     part("8", "paper", "gone", "sent", { void: true, clock: "19:33" }), part("9", "paper", "ticked", "dark"),
   ];

@@ -106,6 +106,7 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
 
     await d.post({ status: "SUCCESS", records: [{ id: "x" }] });
     await page.getByText("See below why").tap();
+    await page.locator("#rejects").getByText("It was not printed").waitFor();
     assert((await page.textContent("#rejects > li")).includes("records[0].items"), "it does not say why");
     await page.getByRole("button", { name: "Print it late" }).tap();
     await page.getByRole("button", { name: "Yes, it was not taken again" }).tap();
@@ -125,6 +126,22 @@ export async function aManagerMendsAnEveningOnAPhone(server, browser) {
     for (const action of ["reprint", "cancel", "move", "resume", 'print refused request"'])
       assert(new RegExp(action + " actor=.a browser on this computer").test(d.log), "the log lacks " + action);
     old.wrong = []; // it got no news
+  });
+}
+
+export async function aCorrectionThatPrintedIsNotSaidToBeLost(server, browser) {
+  await evening(server.dir, async (d) => {
+    const soup = { id: "soup", name: "Soup", quantity: 1 };
+    for (const quantity of [1, 2])
+      await d.post({ status: "SUCCESS", count: 1, records: [{ id: "order-5", orderNumber: "5", retryCount: 0,
+        items: [{ ...soup, quantity }] }] });
+    await until("both are printed", () => states(d, "pass") === "sent,sent");
+    const page = await watch(await browser.newPage());
+    await page.goto(d.url + "/");
+    await until("both are listed", async () => (await page.locator("#printed > li").count()) === 2);
+    const corrected = page.locator("#rejects > li", { hasText: "the id was used before" });
+    await corrected.getByText(/^Printed \d\d:\d\d/).waitFor();
+    assert(!/not printed|None of these/.test(await page.innerText("#refused")), "it says that it was not printed");
   });
 }
 

@@ -192,7 +192,7 @@ export async function textOfOrdersIsNeverMarkup(server, browser) {
       number: e, table: e, type: e, dine_in: false, server: e, also_at: [e], bumped_clock: e,
       courses: [e], alarms: [{ text: e, job: 1, item: 0 }],
       voids: [{ job: 1, clock: "19:30", lines: [e], how: "unmatched", bumped_clock: "19:00" }],
-      parts: [{ station: "x", title: e, told: "held", why: e, at: e, state: "held", lines: [e] }],
+      parts: [{ station: "x", title: e, told: "held", why: e, at: e, state: "held", lines: [{ text: e }] }],
     });
   for (const pass of [false, true]) {
     server.setup.pass = pass;

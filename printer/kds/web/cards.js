@@ -122,7 +122,7 @@ export class Card {
       }
       if (!tickets.length)
         for (const line of p.lines || [])
-          for (const text of pieces(line)) this.add(el("p", { class: "partline", dir: "auto", text }));
+          for (const text of pieces(lineText(line))) this.add(el("p", { class: "partline", dir: "auto", text }));
     }
     for (const t of left) this.ticket(t);
   }
@@ -339,6 +339,9 @@ function count(line) {
   if (line.quantity === "1") return line.depth ? "" : "1";
   return line.quantity ? line.quantity + "×" : "";
 }
+
+// lineText is a dish of a part, or a void that has voided nothing.
+const lineText = (line) => (line.void ? word("void") + " " + (line.text || word("all_of_it")) : line.text);
 
 // noteText is the text of a note, or the sentence that its text is a part of.
 function noteText({ key, text, clock, tickets, part, parts }) {

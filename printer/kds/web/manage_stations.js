@@ -117,7 +117,12 @@ function rejectActs(id, printed) {
     button(label, () => "Yes, it was not taken again by hand", () =>
       post("/rejects/" + id + "/print", { version: "refused", lenient }, "It prints, marked LATE."));
   if (printed) box.append(el("p", { class: "soft", text: "Printed " + clock(printed) }));
-  else box.append(act("Print it late", false), act("Print it leniently", true));
+  else
+    box.append(
+      el("p", { class: "soft", text: "It was not printed, and the point of sale does not send it again." }),
+      act("Print it late", false),
+      act("Print it leniently", true),
+    );
   return box;
 }
 
