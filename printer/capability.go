@@ -227,7 +227,7 @@ func (d *Device) probe(ctx context.Context, s *session.Session) error {
 			d.can.save(ctx, found)
 		}
 		return err
-	case ticket.IsNotReady(err) || ctx.Err() != nil:
+	case ticket.IsNotReady(err) || ctx.Err() != nil || errors.Is(err, session.ErrNotPrinter):
 	case !was.Probed.IsZero(): // until the next probe is due, tickets rely on the known one
 		d.can.known, d.can.Probed = true, time.Now()
 		d.can.Tries++
@@ -266,5 +266,8 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 	}
 
 	a.Fence, err = s.Hello(ctx, by, d.can.Fence != session.NoFence, session.ProbeTimeout, ready)
+	if a.Fence == session.ByStatus && s.Noisy() {
+		a.Fence = session.NoFence
+	}
 	return a, err
 }

@@ -122,9 +122,11 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 func (d *Device) status(ctx context.Context, s *session.Session, poll, first bool) error {
 	if !d.can.answers() {
 		answers, err := s.Stays(ctx, first && d.can.silent())
-		d.can.known = d.can.known && !answers // if it answers after all, it is probed
+		// If it answers after all, it is probed. If a program answers, the next connection is: a silent printer may be
+		// there again, and only a probe tells.
+		d.can.known = d.can.known && !answers && !errors.Is(err, session.ErrNotPrinter)
 		switch {
-		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter:
+		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter: // a text came with a ticket
 			return session.ErrNotPrinter // until it answers, or is silent when it is probed again
 		case err != nil || d.can.known:
 			return err

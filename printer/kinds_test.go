@@ -311,13 +311,13 @@ func TestAPrinterThatReadTheQuestionTogetherWithTheByteBehindItIsSentAnother(t *
 }
 
 func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
-	for place, text := range map[string]string{"before it": "", "in its head": "Fish 2", "behind it": "| job 2 "} {
+	for place, text := range map[string]string{"before it": "", "in its head": "Fish 02", "behind it": "| job 2 "} {
 		withLine(t, kitchenPrinter(50), 0, func(r *harness, p line) {
 			part := func() {
 				p.Unplug(true)
 				time.AfterFunc(25*time.Second, func() { p.Unplug(false) })
 			}
-			if got := deliver(r.t.Context(), r.p, 1); got.outcome != "confirmed" {
+			if got := deliver(r.t.Context(), r.p, 1, 0); got.outcome != "confirmed" {
 				t.Error(got)
 			}
 			if text == "" {
@@ -326,7 +326,7 @@ func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
 				p.After(text, 0, part)
 			}
 			start := time.Now()
-			got := deliver(r.t.Context(), r.p, 2)
+			got := deliver(r.t.Context(), r.p, 2, 0)
 			if took := time.Since(start); got.outcome != "confirmed" || got.attempts != 1 || took < 20*time.Second {
 				t.Errorf("%s: %s in %d attempts, after %s", place, got, got.attempts, took)
 			}

@@ -1,8 +1,10 @@
 package printer_test
 
 import (
+	"cmp"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -82,6 +84,21 @@ func onlyRealTime(right []byte) []byte {
 	return nil
 }
 
+// noTrouble is "no trouble" to each DLE EOT.
+func noTrouble(right []byte) []byte {
+	if onlyRealTime(right) != nil {
+		return []byte{0x12}
+	}
+	return right
+}
+
+func twice(right []byte) []byte { return slices.Repeat(right, 2) }
+
+// ahead puts foreign bytes ahead of each answer.
+func ahead(foreign string) func([]byte) []byte {
+	return func(right []byte) []byte { return append([]byte(foreign), right...) }
+}
+
 // cutOff resets the connection instead of the answer behind the next tickets; -1: behind all.
 func (k *kitchen) cutOff(tickets int) {
 	var behind atomic.Bool
@@ -149,7 +166,7 @@ func at(p place, do func(*kitchen)) func(*kitchen) {
 	return func(k *kitchen) {
 		k.later = true
 		happen := func() { do(k); k.begin() }
-		k.After("Fish 2", 0, func() {
+		k.After("Fish 02", 0, func() {
 			if p == head {
 				happen()
 				return
@@ -201,6 +218,17 @@ func pushing(k *kitchen) {
 		}
 		return c.Write(b)
 	})
+}
+
+// slowLine puts a serial line of 19,200 baud between new clients and the printer.
+func slowLine(k *kitchen) { k.door.wrap.set(func(c net.Conn) net.Conn { return slowConn{c} }) }
+
+type slowConn struct{ net.Conn }
+
+func (c slowConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b[:min(len(b), 64)])
+	time.Sleep(time.Duration(n) * time.Second / 1920)
+	return n, err
 }
 
 // losePicture loses the bytes from here to the end of the picture, as many as a ticket has for it.
@@ -332,6 +360,20 @@ func reset(c net.Conn, d time.Duration) {
 	time.Sleep(d)
 	if t, ok := c.(*net.TCPConn); ok {
 		_ = t.SetLinger(0)
+	}
+}
+
+// says is another program, which answers the first bytes with a text, or with themselves, and hangs up.
+func says(text string) func(*kitchen) {
+	return func(k *kitchen) {
+		early(0, func(c net.Conn, _ time.Duration) {
+			b := make([]byte, 256)
+			n, _ := io.ReadAtLeast(c, b, 19)
+			if strings.Contains(string(b[:n]), "\x1b@") {
+				k.t.Errorf("a ticket was sent to it: %q", b[:n])
+			}
+			_, _ = io.WriteString(c, cmp.Or(text, string(b[:n])))
+		})(k)
 	}
 }
 

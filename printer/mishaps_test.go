@@ -8,8 +8,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-var mishaps = []mishap{
-	{name: "nothing", cause: func(*kitchen) {}},
+// kinds are the printers that were seen and those that were described: the mishap of most is at one ticket.
+var kinds = []kind{
+	{name: "nothing"},
 	{name: "paper low", cause: set(virtual.PaperLow)},
 
 	{name: "hangs before", needs: status, cause: (*kitchen).hang, mend: (*kitchen).cycle},
@@ -23,15 +24,13 @@ var mishaps = []mishap{
 
 	{name: "power cycle twice while it prints", change: roomy, needs: fence, held: 2, stays: true,
 		cause: breaksAtLine(3, 2)},
-	{name: "power breaks down at each black line", change: roomy, needs: fence, held: 3, stays: true,
+	{name: "power breaks down at each black line", change: roomy, needs: fence, held: dozen, stays: true,
 		cause: breaksAtLine(3, -1)},
 
 	// It loses its buffer and keeps its connection.
 	{name: "restarts its engine", change: roomy, needs: fence, cause: behindIt((*kitchen).ClearBuffer)},
-	{name: "ESC @ clears its buffer", change: roomy, needs: fence, cause: func(k *kitchen) {
-		k.SlowReset(true)
-		behindIt(func(k *kitchen) { k.ClearBuffer(); k.SlowReset(false) })(k)
-	}},
+	{name: "ESC @ clears its buffer", change: roomy, needs: fence, held: dozen, stays: true,
+		cause: func(k *kitchen) { k.ClearAtReset(2 * time.Second) }},
 	{name: "its cover is opened and closed", change: roomy, needs: fence,
 		cause: behindIt(set(virtual.CoverOpen)), mend: clearAll(virtual.CoverOpen)},
 	{name: "jams, and a till sends DLE ENQ 2", change: roomy, needs: fence,
@@ -64,14 +63,28 @@ var mishaps = []mishap{
 
 	{name: "answers with the next bytes", cause: func(k *kitchen) { k.AnswerWithNextBytes(true) }},
 	{name: "answers 120 ms a byte", cause: answering120ms},
+	{name: "answers 300 ms late", change: func(o *virtual.Options) { o.Clone.Late = 300 * time.Millisecond }},
+	{name: "answers everything twice", weaker: ticket.Sent, always: spoil(twice)},
+	{name: "answers DLE EOT with no trouble, always", always: spoil(noTrouble),
+		cause: after(3, set(virtual.PaperOut)), mend: clear(virtual.PaperOut)},
+	{name: "its interface answers, and it loses its power", early: true, items: 100, needs: status, stays: true,
+		change: func(o *virtual.Options) { roomy(o); o.Clone.Early = true }, cause: breaksAtLine(3, -1)},
+	{name: "a Star printer that emulates ESC/POS", weaker: ticket.Sent, always: spoil(ahead("\x23\x86\x80\x90"))},
+	{name: "a till has asked for its model", always: spoil(ahead("_EPSON TM-T88VI\x00"))},
+	{name: "behind a serial line", cause: slowLine},
+	{name: "a print server takes all of it", change: roomy},
 	{name: "pushes its status inside its answers", cause: pushing},
 	{name: "unplugged in its head", cause: at(head, unplug(true)), mend: unplug(false)},
 	{name: "unplugged in its picture", cause: at(drawingIt, unplug(true)), mend: unplug(false)},
 
+	{name: "a web server at its address", cause: says("HTTP/1.1 400 Bad Request\r\n\r\n"), mend: stay},
+	{name: "an SSH daemon at its address", cause: says("SSH-2.0-OpenSSH_9.2p1\r\n"), mend: stay},
+	{name: "an echo at its address", cause: says(""), mend: stay},
+
 	{name: "closes when idle for 0.3 s", change: crawling,
 		cause: func(k *kitchen) { k.CloseAfterIdle(300 * time.Millisecond) }},
 	{name: "cuts off one answer", cause: func(k *kitchen) { k.cutOff(1) }},
-	{name: "cuts off all answers", held: 3, stays: true, cause: func(k *kitchen) { k.cutOff(-1) }},
+	{name: "cuts off all answers", held: dozen, stays: true, cause: func(k *kitchen) { k.cutOff(-1) }},
 	{name: "resets clients at once", cause: early(0, reset), mend: stay},
 	{name: "resets clients after 10 ms", cause: early(10, reset), mend: stay},
 	{name: "closes clients after 10 ms", cause: early(10, closeOrderly), mend: stay},
@@ -95,6 +108,9 @@ var mishaps = []mishap{
 		cause: at(drawingIt, steal("till\n\n\n\n", 2*time.Second))},
 	{name: "stolen for 2 s in its head", needs: nothing,
 		cause: at(head, steal(picture(50, 24, 200), 2*time.Second))},
+	{name: "a till's receipt comes in its head", cause: at(head, func(k *kitchen) {
+		k.Interrupt("till\n\x1bp\x00\x19\xfa")
+	})},
 	{name: "a till has the port for 1 s", cause: func(k *kitchen) { k.till("till\n", time.Second) }},
 	{name: "a till has the port, others are reset",
 		change: func(o *virtual.Options) { o.Clients = 1 },
@@ -111,22 +127,22 @@ var mishaps = []mishap{
 		mend: (*kitchen).cycle},
 }
 
-// A mishap is an event around the second of three tickets.
-type mishap struct {
+// A kind is a printer with its mishap.
+type kind struct {
 	name   string
 	change func(*virtual.Options)
-	// cause comes before the second ticket. mend comes 2 s after it, as a person or the other
-	// program ends the fault.
-	cause func(k *kitchen)
-	mend  func(k *kitchen)
+	// always comes before the first ticket, cause before the second. mend comes 2 s after cause, as a person or the
+	// other program ends the fault.
+	always, cause, mend func(k *kitchen)
 	// needs are the answers of a printer without which the mishap is not noticed. With one that tells less, the second
 	// ticket may be lost, and the third if the mishap goes on: until mend, or with stays for good.
 	needs tells
 	stays bool
 	// weaker is how a ticket may end instead of the best that the printer can say.
 	weaker ticket.Proof
-	// held is the last ticket that may be held for a person; 0: none may.
-	held int
+	held   int  // the last ticket that may be held for a person; 0: none may
+	early  bool // it answers before it has printed
+	items  int  // more of them in a ticket than five
 }
 
 // abilities are the kinds of printers that outcomes depend on.

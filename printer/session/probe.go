@@ -23,6 +23,7 @@ func (s *Session) ProbeRealTime(ctx context.Context, patience time.Duration) err
 	if err := s.sendNULs(ctx, longestHeader); err != nil {
 		return err
 	}
+	defer s.noteNoise()
 
 	for _, within := range []time.Duration{probeFirst, probeSlow} {
 		s.mu.Lock()

@@ -184,7 +184,24 @@ func (s *Session) FirstStatus(ctx context.Context) error {
 	if err := s.sendNULs(ctx, longestHeader); err != nil {
 		return err
 	}
+	defer s.noteNoise()
 	return s.AskStatus(ctx, firstAnswer)
+}
+
+// noteNoise is called when DLE EOT alone was asked. A Star printer that emulates ESC/POS sends bytes of its own with
+// each answer, one of which looks like the answer to GS r.
+func (s *Session) noteNoise() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := len(s.realTime)
+	s.noisy = s.noisy || s.statusAsked == 0 && asked > 0 && s.unexpected >= asked
+}
+
+// Noisy reports whether answers to GS r prove nothing on this connection.
+func (s *Session) Noisy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.noisy
 }
 
 // AskStatus asks each DLE EOT n that the printer answers. within is for the first answer; the others come within

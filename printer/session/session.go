@@ -49,6 +49,7 @@ type Session struct {
 	err        error         // why the reading ended
 	pushed     int           // ASB replies
 	unexpected int           // replies to GS r that was not asked
+	noisy      bool          // as many came as answers to DLE EOT: its answers to GS r cannot be told from these
 	model      []string      // in answer to GS I
 	unknown    bool          // bytes came that no printer sends
 

@@ -36,6 +36,8 @@ type Clone struct {
 	Answer func(right []byte) []byte
 	// Late delays each answer.
 	Late time.Duration
+	// Early: its interface answers GS r and GS ( H on receipt, and its engine answers nothing in order.
+	Early bool
 }
 
 // WrongID answers GS ( H with an id that was not sent. Another program that prints at the same time
@@ -67,7 +69,7 @@ func (p *Printer) answer(c *client, right []byte) {
 	}
 }
 
-// query answers b if it is a command that is answered in order.
+// query answers b if it is a command that is answered in order, or at receipt with [Clone].Early.
 func (p *Printer) query(c *client, b []byte) {
 	if p.o.Remembers {
 		p.mu.Lock()
@@ -96,11 +98,16 @@ func (p *Printer) query(c *client, b []byte) {
 // atReceipt executes commands that are not queued. Like real printers, it looks at all received bytes, images included:
 // image data that equals DLE EOT is executed too.
 func (p *Printer) atReceipt(c *client, b []byte) {
+	last := c.last[:]
 	for _, v := range b {
-		copy(c.last[:], c.last[1:])
-		c.last[2] = v
-		if p.o.Can&RealTime != 0 && c.last[0] == dle && c.last[1] == 0x04 && v >= 1 && v <= 4 {
+		last = append(append(last[:0], last[1:]...), v)
+		switch short := last[len(last)-3:]; {
+		case p.o.Can&RealTime != 0 && short[0] == dle && short[1] == 0x04 && v >= 1 && v <= 4:
 			p.answer(c, []byte{p.Conditions().realTime(v)})
+		case p.o.Clone.Early && string(short) == "\x1dr\x01":
+			p.query(c, short)
+		case p.o.Clone.Early && string(last[:7]) == "\x1d(H\x06\x0000":
+			p.query(c, last)
 		}
 	}
 }

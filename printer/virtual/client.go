@@ -38,8 +38,8 @@ const sendBuffer = 512
 type client struct {
 	link
 	p          *Printer
-	last       [3]byte // the last bytes received, for atReceipt
-	unbuffered []byte  // read, and not in the receive buffer yet; used by the reader only
+	last       [11]byte // the last bytes received, for atReceipt
+	unbuffered []byte   // read, and not in the receive buffer yet; used by the reader only
 
 	// Guarded by the printer's mu.
 	asb        byte // the n of GS a

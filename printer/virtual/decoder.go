@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"time"
 
 	"ticketrail/printer/layout"
 )
@@ -35,9 +36,10 @@ type decoder struct {
 	resyncing bool   // an earlier command may be incomplete: no problems are recorded until ESC @
 	t         Ticket // on the paper
 	line      layout.Line
-	used      int // columns of line in use
-	printed   int // lines printed since feed was called
-	moved     int // dots that the paper moved since then
+	used      int           // columns of line in use
+	printed   int           // lines printed since feed was called
+	moved     int           // dots that the paper moved since then
+	resets    time.Duration // how long the ESC @ takes that was read last, if it clears the receive buffer
 
 	setting
 	qr    QR     // as set so far by GS ( k
@@ -63,7 +65,7 @@ func newDecoder(p *Printer) *decoder {
 // restart is ESC @ ("Initialize printer").
 func (d *decoder) restart() {
 	d.p.asbOff()
-	if locked(d.p, func() bool { return d.p.faults.slow }) {
+	if d.resets = locked(d.p, func() time.Duration { return d.p.faults.resets }); d.resets > 0 {
 		d.printed++
 	}
 	d.reset()
@@ -88,7 +90,7 @@ func (d *decoder) reset() {
 func (d *decoder) feed(b byte) int {
 	d.t.Raw = append(d.t.Raw, b)
 
-	d.printed, d.moved = 0, 0
+	d.printed, d.moved, d.resets = 0, 0, 0
 	switch {
 	case d.deselected:
 		d.deselected = b&1 == 0 || !bytes.HasSuffix(d.t.Raw, []byte{esc, '=', b})
@@ -207,7 +209,9 @@ func swallowed(b []byte) []byte {
 
 // do executes a complete command. The questions among them are answered here, which means in order.
 func (d *decoder) do(b []byte) {
-	d.p.query(d.client, b)
+	if !d.o.Clone.Early {
+		d.p.query(d.client, b)
+	}
 
 	if execute := commands[string(b[:2])].do; execute != nil {
 		execute(d, b)

@@ -174,8 +174,10 @@ func (p *Printer) paperMoved(lines int) {
 		}
 	}
 
-	takes := float64(p.decoder.moved) * float64(time.Second) / fastest
+	takes, clears := float64(p.decoder.moved)*float64(time.Second)/fastest, p.decoder.resets > 0
 	switch {
+	case clears:
+		takes = float64(p.decoder.resets)
 	case p.faults.perLine > 0:
 		takes = float64(lines) * float64(p.faults.perLine)
 	case p.o.LinesPerSecond > 0:
@@ -193,6 +195,9 @@ func (p *Printer) paperMoved(lines int) {
 		p.mu.Lock()
 		if p.generation == shift {
 			p.waiting = false
+			if clears {
+				p.clearBuffer(Broken)
+			}
 		}
 		p.mu.Unlock()
 		p.step()

@@ -21,7 +21,7 @@ type faults struct {
 	perLine time.Duration
 	idle    time.Duration // how long a connection without a byte stays
 	lose    int           // how many of the next bytes disappear
-	slow    bool          // ESC @ takes as long as a line
+	resets  time.Duration // how long ESC @ takes, after which the receive buffer is empty; 0: it does not clear it
 	frozen  bool
 	holds   bool // answers leave with the next bytes
 	place   place
@@ -96,8 +96,8 @@ func (p *Printer) Delay(perLine time.Duration) { p.setFaults(func(f *faults) { f
 // due. 0 ends it.
 func (p *Printer) CloseAfterIdle(d time.Duration) { p.setFaults(func(f *faults) { f.idle = d }) }
 
-// SlowReset makes each ESC @ take as long as a line.
-func (p *Printer) SlowReset(on bool) { p.setFaults(func(f *faults) { f.slow = on }) }
+// ClearAtReset makes each ESC @ take d, and lose what was received behind it by then.
+func (p *Printer) ClearAtReset(d time.Duration) { p.setFaults(func(f *faults) { f.resets = d }) }
 
 // ClearBuffer makes the printer lose its receive buffer and keep its connections: it restarts its engine, or a till
 // that is connected to another of its interfaces sends DLE ENQ 2.
