@@ -115,6 +115,21 @@ func TestOneAnswerToGSrOnANewConnectionIsNoHello(t *testing.T) {
 	})
 }
 
+func TestAPrinterThatAnswersGSrTwiceProvesNothingWithIt(t *testing.T) {
+	// The one behind the ticket may be a late second one to the question before it.
+	asked := countGSr()
+	withScript(t, answering(func(c net.Conn, all string) {
+		n := asked(c, all)
+		if !behind(all) {
+			n *= 2
+		}
+		_, _ = c.Write(make([]byte, n))
+	}), func(r *harness) {
+		r.want("A1", "sent")
+		r.want("A2", "sent")
+	})
+}
+
 func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
 	// The first copy's id came in the end, and then the other one, which was asked later.
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ var kinds = []kind{
 	// It loses its buffer and keeps its connection.
 	{name: "restarts its engine", change: roomy, needs: fence, cause: behindIt((*kitchen).ClearBuffer)},
 	{name: "ESC @ clears its buffer", change: roomy, needs: fence, held: dozen, stays: true,
-		cause: func(k *kitchen) { k.ClearAtReset(2 * time.Second) }},
+		cause: func(k *kitchen) { k.ClearAtReset(time.Second) }},
 	{name: "its cover is opened and closed", change: roomy, needs: fence,
 		cause: behindIt(set(virtual.CoverOpen)), mend: clearAll(virtual.CoverOpen)},
 	{name: "jams, and a till sends DLE ENQ 2", change: roomy, needs: fence,
@@ -94,7 +94,8 @@ var kinds = []kind{
 	{name: "silent in its head, then reset", needs: status, cause: at(head, unplug(true)), mend: resetPlugged},
 	{name: "silent behind it, then reset", change: slowly, needs: status, cause: behindIt(unplug(true)),
 		mend: resetPlugged},
-	{name: "address translation forgets it after 0.4 s", change: crawling, cause: (*kitchen).forget},
+	{name: "address translation forgets it after 0.4 s", change: crawling, needs: status, stays: true,
+		cause: (*kitchen).forget},
 	{name: "reset in its head", cause: at(head, (*kitchen).drop)},
 	{name: "reset in its picture", cause: at(drawingIt, (*kitchen).drop)},
 

@@ -227,7 +227,7 @@ func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, 
 	})
 	return k, d, printer.NewPaper(printer.Options{
 		Name: "grill", Profile: prof, Device: d, Drawer: drawer,
-		Pace: session.Pace{Timeout: 6 * time.Second, PerKiB: 100 * time.Millisecond},
+		Pace: session.Pace{Timeout: 4 * time.Second, PerKiB: 100 * time.Millisecond},
 	})
 }
 

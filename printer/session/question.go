@@ -165,8 +165,9 @@ func (s *Session) drainStatus(ctx context.Context, got Kind) error {
 	}
 
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.statusAnswered = s.statusAsked
-	s.mu.Unlock()
+	s.noisy = s.noisy || s.unexpected >= s.statusAsked // it answers each one twice
 	return nil
 }
 
@@ -343,8 +344,8 @@ func (s *Session) Condition() escpos.Condition {
 func (s *Session) Blocked() bool { return s.Condition().Any(escpos.Blocking) }
 
 // IDs issues the ids of a Device. The first two letters are random and belong to it: they tell its own late answers
-// from another program's. The other two count; an answer that is 1,024 ids late does not happen. Only one session at
-// a time uses it.
+// from another program's. The other two count, from a random number on, so that an id of an earlier process is none of
+// the next ones; an answer that is 1,024 ids late does not happen. Only one session at a time uses it.
 type IDs struct {
 	mark   [2]byte
 	issued int
@@ -357,7 +358,7 @@ const idLetters = "ABCDEFGHIJKLMNOabcdefghijklmno@`"
 // NewIDs returns IDs with a new mark.
 func NewIDs() *IDs {
 	letter := func() byte { return idLetters[rand.N(len(idLetters))] }
-	return &IDs{mark: [2]byte{letter(), letter()}}
+	return &IDs{mark: [2]byte{letter(), letter()}, issued: rand.N(len(idLetters) * len(idLetters))}
 }
 
 func (ids *IDs) next() [4]byte {
