@@ -94,8 +94,7 @@ func outcomesOverTCP(t *testing.T) {
 	}
 }
 
-// A printer gets a dozen tickets over a real socket, and in memory enough to see how it goes on. The mishap is at the
-// second one.
+// tickets is how many a printer gets: in memory enough to see how it goes on. The mishap is at the second one.
 var tickets = map[wire]int{overTCP: dozen, inMemory: 5}
 
 const dozen = 12
