@@ -98,6 +98,9 @@ func (s *Session) question(withStatus bool) (b []byte) {
 			b = append(b, b...)
 		}
 		s.mu.Lock()
+		if s.statusAsked == 0 {
+			s.unexpected = 0 // noteNoise has counted these
+		}
 		s.statusAsked += len(b) / len(escpos.PaperStatus())
 		s.mu.Unlock()
 	}
