@@ -80,7 +80,7 @@ func (c *cli) checkFile(cmd *cobra.Command, path string,
 	}
 
 	if problem != nil {
-		return &configError{problem}
+		return invalid(path, problem)
 	}
 	return printLine(c.out, "%s is valid", path)
 }

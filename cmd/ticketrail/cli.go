@@ -16,6 +16,7 @@ import (
 	"ticketrail/cmd/internal/app"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
+	"ticketrail/queue/ticket"
 )
 
 // Exit codes. Scripts and monitoring depend on them, so they do not change.
@@ -56,8 +57,9 @@ func (c *cli) run(ctx context.Context, args []string) int {
 		return exitOK
 	}
 
-	if _, ok := errors.AsType[*configError](err); ok {
+	if refused, ok := errors.AsType[*configError](err); ok {
 		c.printError("", err) // without a prefix: each problem begins with its line in the file
+		c.printError("ticketrail: ", refused.last)
 		return exitUsage
 	}
 
@@ -88,6 +90,9 @@ func (c *cli) printError(prefix string, err error) {
 		prefix = "<3>" + prefix
 	}
 
+	if err == nil {
+		return
+	}
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {
 			fmt.Fprintln(c.err, prefix+layout.Clean(line))
@@ -200,6 +205,18 @@ func usagef(format string, args ...any) error {
 
 // configError is an invalid configuration. It ends the run with exitUsage. It is a type of its own
 // because its text is a list, each line with its place in the file.
-type configError struct{ error }
+type configError struct {
+	error
+	last error // the line behind the list, with the name of the file; nil: none
+}
 
 func (e *configError) Unwrap() error { return e.error }
+
+// invalid is the error of a configuration file, whose name a list of problems does not have.
+func invalid(file string, err error) error {
+	refused := &configError{error: err}
+	if problems, ok := errors.AsType[config.Problems](err); ok && !strings.Contains(err.Error(), file) {
+		refused.last = fmt.Errorf("%s in %s", ticket.Plural(len(problems), "problem"), file)
+	}
+	return refused
+}

@@ -39,7 +39,7 @@ func (c *cli) client() (*admin.Client, error) {
 	if socket == "" {
 		var err error
 		if socket, err = socketFrom(c.config); err != nil && c.configGiven {
-			return nil, &configError{fmt.Errorf(
+			return nil, &configError{error: fmt.Errorf(
 				"look for admin.socket: %w: name another file with --config, or the socket with --socket", err)}
 		}
 	}

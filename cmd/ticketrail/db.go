@@ -144,7 +144,7 @@ when the base copy was made, and what came to them since.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			conf, err := setup.Load(c.config)
 			if err != nil {
-				return &configError{err}
+				return invalid(c.config, err)
 			}
 
 			from := ""
@@ -202,7 +202,7 @@ func (c *cli) databaseOr(args []string) (string, error) {
 	}
 	conf, err := setup.Load(c.config)
 	if err != nil {
-		return "", &configError{err}
+		return "", invalid(c.config, err)
 	}
 
 	return conf.Storage.Path, nil

@@ -57,7 +57,7 @@ spaces. For unchanged values use --json.`, use, "  "+strings.Join(columns, "\n  
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conf, venues, err := doctor.ServiceVenues(c.config, venue, allVenues)
 			if err != nil {
-				return serviceError(err)
+				return c.serviceError(err)
 			}
 			client := conf.Service.Client(nil)
 			found, problem := ask(venues, allVenues, func(venue string) (report, error) {

@@ -67,7 +67,7 @@ func (c *cli) relayConfig() string {
 func (c *cli) loadRelay() (*config.Relay, error) {
 	conf, err := config.LoadRelay(c.relayConfig())
 	if err != nil {
-		return nil, &configError{err}
+		return nil, invalid(c.relayConfig(), err)
 	}
 	return conf, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
 )
 
@@ -99,12 +100,18 @@ func hasTerminal() bool {
 }
 
 // checkConfig returns all problems of the configuration as a configError. app.Run checks it too,
-// but only this gives it the exit code and the form of a list.
+// but only this gives it the exit code and the form of a list, behind which status and doctor have their line.
 func (c *cli) checkConfig() error {
-	if _, err := setup.Load(c.config); err != nil {
-		return &configError{err}
+	_, err := setup.Load(c.config)
+	if err == nil {
+		return nil
 	}
-	return nil
+
+	refused := &configError{error: err}
+	for _, f := range (finding.Configuration{File: c.config, Refused: setup.Problems(c.config, err)}).Findings() {
+		refused.last = errors.Join(refused.last, &finding.Error{Finding: f})
+	}
+	return refused
 }
 
 // daemonOptions collects the parts of the daemon's environment: signals, systemd and the path of this program. None

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -108,19 +107,6 @@ func TestAListOfScreensSaysWhatACookMayHaveMissed(t *testing.T) {
 	}
 }
 
-func TestAFaultThatOnlyDoctorSeesStandsBesideASubjectThatTheDaemonCallsFine(t *testing.T) {
-	volatile := finding.New("disk/volatile", finding.Fail, "a power failure loses accepted orders", "", "")
-	low, fine := finding.New("disk/low", finding.Warn, "90 MB free", "", ""), finding.Fine("disk", "1 MB free")
-	for _, c := range []struct{ said, found, want []finding.Finding }{
-		{[]finding.Finding{fine}, []finding.Finding{fine, volatile}, []finding.Finding{fine, volatile}},
-		{[]finding.Finding{low}, []finding.Finding{low, volatile}, []finding.Finding{low, volatile}},
-	} {
-		if got := joinFindings(c.said, c.found); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%v and %v are %v", c.said, c.found, got)
-		}
-	}
-}
-
 func TestFindingsKeepTheirWordsInColour(t *testing.T) {
 	findings := []finding.Finding{
 		{Level: finding.Fail, Subject: "grill", Text: "paper out", Do: "put in a new roll"},
@@ -150,22 +136,6 @@ func TestASubjectThatFailsIsNotOKToo(t *testing.T) {
 		"      orders  0 orders\nOK    disk    900 MB free\n"
 	if got != want {
 		t.Errorf("got\n%s", got)
-	}
-}
-
-func TestDoctorSaysOnceWhatTheDaemonSays(t *testing.T) {
-	said := []finding.Finding{{ID: "station/grill/paper_out", Level: finding.Fail, Subject: "grill", Station: true},
-		{Level: finding.OK, Subject: "orders"}, {Level: finding.OK, Subject: "disk", Text: "of the daemon"},
-		{ID: "certificate/expires/webhook", Subject: "certificate"}}
-	found := []finding.Finding{{ID: "station/grill/unreachable", Subject: "grill", Station: true},
-		{Level: finding.OK, Subject: "orders", Station: true}, {Level: finding.OK, Subject: "disk"}, {Subject: "port"},
-		{ID: "certificate/expires/webhook", Subject: "certificate"}, {ID: "disk/low", Subject: "disk"}}
-	var subjects []string
-	for _, f := range joinFindings(said, found)[len(said):] {
-		subjects = append(subjects, f.Subject)
-	}
-	if got := strings.Join(subjects, ", "); got != "orders, port, disk" {
-		t.Errorf("added are the findings about %s", got)
 	}
 }
 

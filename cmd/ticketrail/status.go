@@ -26,19 +26,28 @@ func (c *cli) status() *cobra.Command {
 		Long: `status shows what needs a person (FAIL), what works but not as it should (WARN)
 and what is fine (OK): orders, stations, tickets, clock, disk, certificates,
 version. The exit code is 1 if something needs a person, so that monitoring can
-use it.`,
+use it, and 3 if the daemon does not run: then status shows why, as far as it
+can be seen in a moment ("doctor" looks longer).`,
 		Example: "  watch ticketrail status",
 		Args:    noArgs,
 	}
 
 	return c.asking(c.jsonFlag(cmd), func(ctx context.Context, d *admin.Client, _ []string) error {
 		seen, err := c.overview(ctx, d)
-		if err != nil {
+		if down, ok := errors.AsType[*admin.NotRunning](err); ok && c.isSetUp() {
+			seen = admin.Overview{At: time.Now(), Build: admin.ThisBuild(),
+				Findings: append(c.box().Look(ctx, c.config), notRunning(down))}
+			slices.SortStableFunc(seen.Findings, finding.WorstFirst)
+		} else if err != nil {
 			return err
 		}
-		return cmp.Or(c.show(seen, func() error { return c.printFindings(seen.Findings) }), personNeeded(seen.Findings))
+		shown := c.show(seen, func() error { return c.printFindings(seen.Findings) })
+		return cmp.Or(shown, err, personNeeded(seen.Findings))
 	})
 }
+
+// box is the machine that this program runs on.
+func (c *cli) box() doctor.Box { return doctor.Box{Root: "/", CheckStore: checkInChild} }
 
 // doctor is for a kitchen where nothing prints, for an unknown reason; status needs a daemon that answers, and this
 // does not.
@@ -56,8 +65,8 @@ root: it then also sees what the service's user cannot read, and which program
 has a port.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found := doctor.Box{Root: "/", CheckStore: checkInChild}.Diagnose(cmd.Context(), c.config)
-			return c.showFindings(joinFindings(c.askDaemon(cmd.Context()), found))
+			found := c.box().Diagnose(cmd.Context(), c.config)
+			return c.showFindings(doctor.Join(c.askDaemon(cmd.Context()), found))
 		},
 	})
 }
@@ -154,17 +163,6 @@ func (c *cli) overview(ctx context.Context, d *admin.Client) (admin.Overview, er
 	return seen, err
 }
 
-// joinFindings adds to the daemon's findings those that were found without it. The daemon knows more of a station,
-// and of each subject that both have looked at, for example how many tickets wait.
-func joinFindings(said, found []finding.Finding) []finding.Finding {
-	return slices.Concat(said, slices.DeleteFunc(found, func(f finding.Finding) bool {
-		return slices.ContainsFunc(said, func(s finding.Finding) bool {
-			same := f.ID == "" && f.Level == finding.OK || f.ID == s.ID
-			return s.Subject == f.Subject && s.Station == f.Station && (same || s.Station)
-		})
-	}))
-}
-
 // askDaemon returns the findings of the running daemon.
 func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 	daemon, err := c.client()
@@ -177,8 +175,7 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 		return []finding.Finding{finding.New("daemon/not_set_up", finding.Fail, "this box is not set up yet", "",
 			"ticketrail init")}
 	} else if ok {
-		return []finding.Finding{finding.New("daemon/no_answer", finding.Fail, "no answer", "at "+down.Socket,
-			"systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why")}
+		return []finding.Finding{notRunning(down)}
 	}
 	if err != nil {
 		// The text has the remedy.
@@ -187,4 +184,9 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 	}
 
 	return seen.Findings
+}
+
+func notRunning(down *admin.NotRunning) finding.Finding {
+	return finding.New("daemon/no_answer", finding.Fail, "no answer", "at "+down.Socket,
+		"systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why")
 }

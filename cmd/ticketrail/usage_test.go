@@ -73,7 +73,7 @@ func TestEveryCommandThatNeedsTheDaemonEndsWith3WithoutOne(t *testing.T) {
 			path = append(path, "7", "--to", "bar")
 		}
 		code, out, errs := runCommand(t, append(path, "--socket", nowhere)...)
-		if code != exitNoReply || out != "" || !strings.Contains(errs, "not running") {
+		if code != exitNoReply || (out != "") != (path[0] == "status") || !strings.Contains(errs, "not running") {
 			t.Errorf("%s ends with %d, stdout %q, and says\n%s", path, code, out, errs)
 		}
 		asked++
@@ -94,11 +94,18 @@ func TestTheErrorThatEndsAServiceIsAnErrorInTheJournal(t *testing.T) {
 	if err := syscall.Fstat(int(out.Fd()), &st); err != nil {
 		t.Fatal(err)
 	}
-	serve := exec.Command(realProgram, "serve", "--config", "/none.yaml")
+	config := filepath.Join(t.TempDir(), "t.yaml")
+	if err := os.WriteFile(config, []byte("printer: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serve := exec.Command(realProgram, "serve", "--config", config)
 	serve.Env = append(os.Environ(), fmt.Sprintf("JOURNAL_STREAM=%d:%d", st.Dev, st.Ino))
 	serve.Stderr = out
 	err = serve.Run()
-	if said, _ := os.ReadFile(out.Name()); err == nil || !strings.HasPrefix(string(said), "<3>") {
+	said, _ := os.ReadFile(out.Name())
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	last := "<3>ticketrail: config/invalid: configuration on disk is refused (" + config + ": line 1: printer: "
+	if err == nil || !strings.HasPrefix(lines[0], "<3>line 1: ") || !strings.HasPrefix(lines[len(lines)-1], last) {
 		t.Errorf("%v, and the journal has %q", err, said)
 	}
 }

@@ -27,7 +27,7 @@ service.timeout, if that is longer).`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := doctor.CheckVenues(cmd.Context(), c.config, venue)
 			if err != nil {
-				return serviceError(err)
+				return c.serviceError(err)
 			}
 			return c.showFindings(found)
 		},
@@ -40,9 +40,9 @@ service.timeout, if that is longer).`,
 
 // serviceError marks those errors of a question to the point-of-sale API that are wrong usage or
 // configuration; a service that does not answer is neither.
-func serviceError(err error) error {
+func (c *cli) serviceError(err error) error {
 	if _, ok := errors.AsType[config.Problems](err); ok || errors.Is(err, doctor.ErrNoService) {
-		return &configError{err}
+		return invalid(c.config, err)
 	}
 	if _, ok := errors.AsType[*doctor.UnknownVenue](err); ok {
 		return &usageError{err}

@@ -25,7 +25,7 @@ them.`,
 		RunE: func(*cobra.Command, []string) error {
 			conf, err := setup.Load(c.config)
 			if err != nil {
-				return &configError{err}
+				return invalid(c.config, err)
 			}
 
 			// The keys of the configuration, so that one name means one thing.

@@ -73,7 +73,7 @@ func TestAReloadOpensTheDisplayIfItCan(t *testing.T) {
 	d.rewrite("fallback: grill\n", "fallback: grill\n"+screen)
 	d.rewrite(fmt.Sprintf("listen: %q", taken.Addr()), withTLS)
 	if _, err := d.Reload(); err == nil ||
-		!strings.Contains(err.Error(), "display.listen: "+taken.Addr().String()+" is already used by another program") {
+		!strings.Contains(err.Error(), "the port of display.listen is taken ("+taken.Addr().String()+")") {
 		t.Errorf("a port that is in use gave %v", err)
 	}
 	if lines := d.Stations().List(); len(lines) != 1 || d.DisplayAddr() != nil {

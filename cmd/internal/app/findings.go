@@ -51,9 +51,8 @@ func (a *App) facts() finding.Facts {
 	}
 
 	f := finding.Facts{Now: now, Stations: a.stationList(), Orders: a.storage(), Database: a.database(),
-		Configuration: finding.Configuration{Refused: a.file.known(), Restart: a.needsRestart(),
-			None: a.o.ConfigPath == ""},
-		Certificates: a.certificates(), Disk: doctor.DiskOf(filepath.Dir(a.startConfig.Storage.Path)),
+		Configuration: finding.Configuration{File: a.o.ConfigPath, Refused: a.file.known(), Restart: a.needsRestart()},
+		Certificates:  a.certificates(), Disk: doctor.DiskOf(filepath.Dir(a.startConfig.Storage.Path)),
 		Clock: finding.Clock{Synchronized: a.clock().Synchronized()}, Version: admin.ThisBuild().Version,
 		Started: a.started}
 

@@ -8,14 +8,15 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
 	file "ticketrail/queue/store"
@@ -110,7 +111,7 @@ func (s *store) checkFile(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("check the database: %w", err)
+		return openError(path, fmt.Errorf("check the database: %w", err))
 	}
 	if err := errors.Join(file.Suspected(path), s.crashes.suspect()); err != nil {
 		return s.recover(ctx, err)
@@ -141,25 +142,17 @@ func (s *store) checkFile(ctx context.Context) error {
 	return s.recover(ctx, err)
 }
 
-// openError adds the remedy to an error of opening the database, if its folder or disk is the cause. An operator with
-// a new box sees this first, so the fix names the folder and not only the errno.
+// openError makes a finding of an error of opening the database, if its folder or disk is the cause: an operator with a
+// new box sees it first.
 func openError(path string, err error) error {
-	fix := ""
-	switch dir := filepath.Dir(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		fix = fmt.Sprintf("the folder %s does not exist: create it, or set storage.path", dir)
-	case errors.Is(err, fs.ErrPermission):
-		fix = fmt.Sprintf("this user may not write in %s: "+
-			"chown it and what is in it to the user that runs ticketrail, or set storage.path", dir)
-	case errors.Is(err, syscall.EROFS):
-		fix = "the disk is mounted read-only, which often means that it fails: see dmesg"
-	case errors.Is(err, syscall.ENOSPC):
-		fix = fmt.Sprintf("the disk is full: delete something on the disk that df %s shows", dir)
-	default:
-		return err
+	who := "the user of the service"
+	if me, err := user.Current(); err == nil {
+		who = me.Username
 	}
-
-	return fmt.Errorf("storage.path: %s (%w)", fix, err)
+	if fault, known := finding.Storage(path, who, err); known {
+		return &finding.Error{Finding: fault, Err: err}
+	}
+	return err
 }
 
 // recover puts the damaged database aside and its copy in its place, else an empty one. If that fails the daemon does

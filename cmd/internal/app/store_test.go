@@ -20,10 +20,11 @@ import (
 
 func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 	for cause, want := range map[error]string{
-		fs.ErrNotExist:     "storage.path: the folder /data does not exist: create it",
-		fs.ErrPermission:   "storage.path: this user may not write in /data: chown it",
-		syscall.EROFS:      "storage.path: the disk is mounted read-only",
-		syscall.ENOSPC:     "storage.path: the disk is full: delete something on the disk that df /data shows",
+		fs.ErrNotExist:   "database/no_folder: its folder does not exist (/data): create it",
+		fs.ErrPermission: "database/owner: the service may not open it, or not write in its folder (/data/t.db must",
+		syscall.EROFS:    "disk/read_only: it is mounted read-only (at /data): see dmesg",
+		syscall.ENOSPC: "orders/disk_full: no orders are accepted: the disk is full (at /data): " +
+			"delete something on the disk that df /data shows",
 		errors.New("else"): "open: else",
 	} {
 		err := fmt.Errorf("open: %w", cause)
@@ -34,7 +35,7 @@ func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 	conf := config.Storage{Path: filepath.Join(t.TempDir(), "gone", "t.db")}
 	files := &store{conf: conf, log: daemon.NewLogger(nil, "text", nil)}
 	if _, err := files.open(t.Context(), Options{}, daemon.NewRegistry()); err == nil ||
-		!strings.Contains(err.Error(), "the folder "+filepath.Dir(conf.Path)+" does not exist") {
+		!strings.Contains(err.Error(), "its folder does not exist ("+filepath.Dir(conf.Path)+")") {
 		t.Errorf("without the folder: %v", err)
 	}
 }

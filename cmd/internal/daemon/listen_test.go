@@ -15,10 +15,10 @@ func TestTheErrorOfAnAddressThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	used := l.Addr().String()
 	_, port, _ := net.SplitHostPort(used)
 	for address, want := range map[string]string{
-		used: "metrics.listen: " + used + " is already used by another program, " +
-			"perhaps another ticketrail: find it with ss -ltnp 'sport = :" + port + "'",
-		"192.0.2.1:0":   "metrics.listen: this box has no address 192.0.2.1:0",
-		"127.0.0.1:zzz": "metrics.listen: listen on 127.0.0.1:zzz: ",
+		used: "port/metrics.listen: the port of metrics.listen is taken (" + used + "): " +
+			"stop that program (ss -ltnp 'sport = :" + port + "' names it)",
+		"192.0.2.1:0":   "port/metrics.listen: this box has not the address of metrics.listen (192.0.2.1:0): use one",
+		"127.0.0.1:zzz": "port/metrics.listen: the port of metrics.listen cannot be opened (127.0.0.1:zzz: ",
 	} {
 		if _, err := Listen(nil, "metrics.listen", address); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)

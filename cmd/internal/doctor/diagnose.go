@@ -30,10 +30,25 @@ type Box struct {
 	CheckStore func(ctx context.Context, path string) error
 }
 
-// Diagnose looks at everything that keeps tickets from printing and can be seen without the daemon: the
-// configuration, the service, the ports, the disk, the clock, the printers, the point-of-sale API. Nothing is printed
-// or changed. The findings are in no order.
-func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) {
+// Diagnose looks at everything that keeps tickets from printing and can be seen without the daemon: the facts of
+// [Box.Look], then those that take time: the disk's speed and the whole database, the printers, the point-of-sale API.
+// Nothing is printed or changed. The findings are in no order.
+func (b Box) Diagnose(ctx context.Context, path string) []finding.Finding {
+	out, conf := b.look(ctx, path)
+	if conf == nil { // the other checks need one
+		return out
+	}
+	return slices.Concat(out, b.slowStoreFindings(ctx, conf), webhookFindings(ctx, conf), sourceFindings(ctx, conf),
+		onlineFindings(ctx, conf))
+}
+
+// Look is the part of [Box.Diagnose] that takes a moment: why the daemon does not run.
+func (b Box) Look(ctx context.Context, path string) []finding.Finding {
+	out, _ := b.look(ctx, path)
+	return out
+}
+
+func (b Box) look(ctx context.Context, path string) (out []finding.Finding, conf *config.Config) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // the service waits for a configuration
 		out = append(out, serviceFindings(ctx)...)
 	}
@@ -41,12 +56,11 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) 
 	conf, warnings, err := check(path)
 	now := time.Now().In(zoneOf(conf))
 	out = append(out, finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(now))
+	out = append(out, finding.Configuration{File: path, Refused: setup.Problems(path, err)}.Findings()...)
 	if err != nil {
-		// The other checks need a configuration.
-		return append(out, finding.Configuration{Refused: setup.Problems(path, err)}.Findings()...)
+		return out, nil
 	}
 
-	out = append(out, finding.Configuration{}.Findings()...)
 	for i, w := range warnings {
 		of := finding.New(fmt.Sprintf("config/warning/%d", i+1), finding.Warn, layout.Clean(w), "", "")
 		of.Subject = "configuration"
@@ -57,8 +71,20 @@ func (b Box) Diagnose(ctx context.Context, path string) (out []finding.Finding) 
 		out = append(out, c.Finding(now))
 	}
 
-	return slices.Concat(out, UnitFindings(ctx, path, conf), portFindings(ctx, conf), b.storeFindings(ctx, path, conf),
-		webhookFindings(ctx, conf), sourceFindings(ctx, conf), b.driverFindings(conf), onlineFindings(ctx, conf))
+	return slices.Concat(out, UnitFindings(ctx, path, conf), portFindings(ctx, conf), storeFindings(ctx, path, conf),
+		b.driverFindings(conf)), conf
+}
+
+// Join adds to the daemon's findings those that were found without it. The daemon knows more of a station, and of each
+// subject that both have looked at, for example how many tickets wait, and that a disk is not only low but full.
+func Join(said, found []finding.Finding) []finding.Finding {
+	return slices.Concat(said, slices.DeleteFunc(found, func(f finding.Finding) bool {
+		return slices.ContainsFunc(said, func(s finding.Finding) bool {
+			same := f.ID == "" && f.Level == finding.OK || f.ID == s.ID
+			return s.Subject == f.Subject && s.Station == f.Station && (same || s.Station) ||
+				s.ID == finding.DiskFull && f.ID == finding.DiskLow
+		})
+	}))
 }
 
 // serviceFindings are how systemd sees the service. Without systemd there are none.
@@ -109,8 +135,7 @@ func portFindings(ctx context.Context, conf *config.Config) (out []finding.Findi
 		who := listener(address)
 		kept := key == "receiver.listen" && strings.HasPrefix(who, "systemd ") && stored != "" && stored != "0"
 		if who != "" && !strings.HasPrefix(who, "ticketrail ") && !kept {
-			out = append(out, finding.New("port/"+key, finding.Fail, "the port of "+key+" is taken",
-				address+" by "+who, "stop that program, or use another port"))
+			out = append(out, finding.Port(key, address, who, syscall.EADDRINUSE))
 		}
 	}
 
@@ -160,11 +185,15 @@ func holder(proc procfs.FS, file string) (who string) {
 }
 
 // storeFindings are about the database and its disk.
-func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config) (out []finding.Finding) {
+func storeFindings(ctx context.Context, path string, conf *config.Config) (out []finding.Finding) {
 	file := conf.Storage.Path
 	folder := filepath.Dir(file)
 	out = append(out, DiskOf(folder).Finding())
-	out = append(out, syncFinding(folder)...)
+	unusable := func(who string, err error) {
+		fault, _ := finding.Storage(file, who, err)
+		out = append(out, fault)
+	}
+
 	var st unix.Statfs_t
 	if err := unix.Statfs(folder, &st); err == nil {
 		kind := map[int64]string{
@@ -177,26 +206,26 @@ func (b Box) storeFindings(ctx context.Context, path string, conf *config.Config
 		}
 
 		if st.Flags&unix.ST_RDONLY != 0 {
-			out = append(out, finding.New("disk/read_only", finding.Fail, "it is mounted read-only", "at "+folder,
-				"see dmesg: the disk may fail; then mount -o remount,rw"))
+			unusable("", syscall.EROFS)
 		}
-	}
-
-	info, err := os.Stat(file)
-	if err != nil {
-		return out // the daemon makes it
+	} else if errors.Is(err, fs.ErrNotExist) {
+		unusable("", err)
 	}
 
 	name := serviceUnit(ctx, boxUnit, path)["User"]
-	if who, err := credential(name); err == nil && info.Sys().(*syscall.Stat_t).Uid != who.Uid {
-		out = append(out, finding.New("database/owner", finding.Fail,
-			"the service cannot open it: it is another user's", file+" does not belong to "+name,
-			fmt.Sprintf("chown %s: %s", name, file)))
+	who, unknown := credential(name)
+	if info, err := os.Stat(file); err == nil && unknown == nil && info.Sys().(*syscall.Stat_t).Uid != who.Uid {
+		unusable(name, syscall.EACCES)
 	}
+	return out
+}
 
+// slowStoreFindings time the disk, and read the whole database.
+func (b Box) slowStoreFindings(ctx context.Context, conf *config.Config) []finding.Finding {
+	out := syncFinding(conf.Storage.Path)
 	// A running daemon has it open, and has checked it.
-	if b.CheckStore != nil && !answersAt(conf.Admin.Socket) {
-		if err := b.CheckStore(ctx, file); errors.Is(err, ErrDamaged) {
+	if _, err := os.Stat(conf.Storage.Path); err == nil && b.CheckStore != nil && !answersAt(conf.Admin.Socket) {
+		if err := b.CheckStore(ctx, conf.Storage.Path); errors.Is(err, ErrDamaged) {
 			out = append(out, finding.New("database/damaged", finding.Fail, "it is damaged", layout.Clean(err.Error()),
 				"start the daemon: it puts the file aside and keeps what can be read; then ticketrail status"))
 		}

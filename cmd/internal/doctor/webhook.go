@@ -12,9 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"ticketrail/cmd/internal/finding"
@@ -146,7 +146,8 @@ const slowSync = 500 * time.Millisecond
 
 // syncFinding measures how long the disk takes for a small write, which each order waits for. Without a folder that
 // this user may write to there is no finding.
-func syncFinding(folder string) []finding.Finding {
+func syncFinding(path string) []finding.Finding {
+	folder := filepath.Dir(path)
 	file, err := os.CreateTemp(folder, ".ticketrail-doctor-*")
 	if err != nil {
 		return nil
@@ -161,12 +162,12 @@ func syncFinding(folder string) []finding.Finding {
 			err = file.Sync()
 		}
 		if err != nil {
-			advice := "see dmesg: the disk may fail"
-			if errors.Is(err, syscall.ENOSPC) {
-				advice = "delete something on the disk that df " + folder + " shows"
+			fault, known := finding.Storage(path, "", err)
+			if !known {
+				fault = finding.New("disk/write_fails", finding.Fail, "a write fails",
+					fmt.Sprintf("to %s: %v", folder, err), "see dmesg: the disk may fail")
 			}
-			return []finding.Finding{finding.New("disk/write_fails", finding.Fail, "a write fails",
-				fmt.Sprintf("to %s: %v", folder, err), advice)}
+			return []finding.Finding{fault}
 		}
 		took = append(took, time.Since(start))
 	}

@@ -2,11 +2,13 @@ package finding
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"ticketrail/queue"
@@ -30,13 +32,21 @@ type Facts struct {
 
 // Of are the findings, the worst first; among equals orders come first.
 func Of(f Facts) []Finding {
+	disk := []Finding{f.Disk.Finding()}
+	if f.Orders.Full { // the one cause of the others, as far as they are on this disk
+		disk = nil
+		if errors.Is(f.Database.Copy, queue.ErrStorageFull) || errors.Is(f.Database.Copy, syscall.ENOSPC) {
+			f.Database.Copy = nil
+		}
+	}
+
 	out := slices.Concat(f.Orders.findings(f.Now), f.Database.findings(), f.Configuration.Findings(),
-		stations(f.Stations), f.Others)
+		stations(f.Stations), f.Others, disk)
 	for _, c := range f.Certificates {
 		out = append(out, c.Finding(f.Now))
 	}
 
-	out = append(out, f.Disk.Finding(), f.Clock.Finding(f.Now),
+	out = append(out, f.Clock.Finding(f.Now),
 		Fine("version", fmt.Sprintf("%s, started %s ago", f.Version, Age(f.Now.Sub(f.Started)))))
 	slices.SortStableFunc(out, WorstFirst)
 	return out
@@ -114,12 +124,10 @@ func (o Orders) findings(now time.Time) (out []Finding) {
 	return append(out, Fine("orders", ticket.Plural(o.LastHour, "order")+" in the last hour"+last))
 }
 
-// NotStored says why no order is accepted, and whether that is so. The full disk has its own advice because only the
-// operator can end it, and because tickets still print on a full disk.
+// NotStored says why no order is accepted, and whether that is so.
 func (o Orders) NotStored() (f Finding, stopped bool) {
 	if o.Full {
-		return New("orders/disk_full", Fail, "no orders are accepted: the disk is full", "at "+o.Folder,
-			"delete something there; waiting tickets still print, and orders are accepted again automatically"), true
+		return full(o.Folder), true
 	}
 	return New("orders/not_stored", Fail, "no orders are accepted: the disk fails",
 		fmt.Sprintf("%v, in %s", o.Stopped, o.Folder),
@@ -201,9 +209,9 @@ func (d Database) findings() (out []Finding) {
 
 // A Configuration is how the file on the disk compares with the one in use.
 type Configuration struct {
+	File    string    // empty: the daemon runs without one
 	Refused []Problem // problems of the next start
 	Restart []string  // keys that are not in use before a restart
-	None    bool      // the daemon runs without a file
 }
 
 // A Problem is a reason why the next start would fail.
@@ -225,15 +233,22 @@ func (c Configuration) Findings() (out []Finding) {
 			"secret_missing": "configuration on disk is refused: bad secret or certificate",
 			"unreadable":     "configuration on disk is refused: it cannot be read",
 		}[p.Kind]
+		// Of a daemon that does not run, the command starts it.
 		out = append(out, New(id, Fail, cmp.Or(text, "configuration on disk is refused"), p.Text,
-			"a running daemon goes on and would not start again: correct it, then systemctl reload ticketrail"))
+			"correct it, then systemctl reload-or-restart ticketrail; a running daemon goes on, and no other starts"))
+	}
+
+	for i, f := range out { // the name of the file once, not in each problem
+		if !strings.Contains(f.Detail, c.File) {
+			out[i].Detail = c.File + ": " + f.Detail
+		}
 	}
 
 	switch {
 	case len(c.Restart) > 0:
 		out = append(out, New("config/needs_restart", Warn,
 			"not in use before a restart: "+strings.Join(c.Restart, ", "), "", "systemctl restart ticketrail"))
-	case len(out) == 0 && !c.None:
+	case len(out) == 0 && c.File != "":
 		out = append(out, Fine("", "the file on disk is valid"))
 	}
 
@@ -261,7 +276,7 @@ func (d Disk) Finding() Finding {
 		return New("disk/unknown", Warn, "its free space is not known", fmt.Sprintf("%s: %v", d.Folder, d.Err),
 			"see dmesg: the disk may fail")
 	case d.Free < diskWarning:
-		return New("disk/low", Warn, text, "at "+d.Folder,
+		return New(DiskLow, Warn, text, "at "+d.Folder,
 			"delete something on the disk that df "+d.Folder+" shows; orders are refused when it is full")
 	}
 

@@ -2,8 +2,10 @@ package finding
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -51,7 +53,8 @@ func faults() []fault {
 			"2 requests refused: the venue is not in the configuration", "to venues", Fail, ago(time.Minute)},
 		{refused("schema_mismatch"), "orders/refused/schema_mismatch", "2 requests refused: schema mismatch",
 			"rejects print", Fail, ago(time.Minute)},
-		{Facts{Orders: Orders{Stopped: errors.New("no space"), Full: true, Folder: "/var"}}, "orders/disk_full",
+		{Facts{Orders: Orders{Stopped: errors.New("no space"), Full: true, Folder: "/var"}, Disk: Disk{Free: 1},
+			Database: Database{Copy: fmt.Errorf("copy: %w", syscall.ENOSPC)}}, "orders/disk_full",
 			"no orders are accepted: the disk is full", "delete something", Fail, time.Time{}},
 		{Facts{Orders: Orders{Stopped: errors.New("i/o error")}}, "orders/not_stored",
 			"no orders are accepted: the disk fails", "see the log", Fail, time.Time{}},
@@ -74,7 +77,7 @@ func faults() []fault {
 			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", "correct it", Fail,
 			time.Time{}},
 		{Facts{Configuration: Configuration{Refused: []Problem{{"invalid", "x"}, {"invalid", "y"}}}}, "config/invalid",
-			"configuration on disk is refused", "would not start again", Fail, time.Time{}},
+			"configuration on disk is refused", "and no other starts", Fail, time.Time{}},
 		{Facts{Configuration: Configuration{Restart: []string{"a.b"}}}, "config/needs_restart",
 			"not in use before a restart: a.b", "systemctl restart", Warn, time.Time{}},
 		{certificate(Certificate{Of: "webhook", Path: "/c.pem", Ends: ago(22*24*time.Hour + time.Hour)}),
@@ -101,7 +104,7 @@ func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
 	for _, c := range faults() {
 		c.facts.Now = now
 		c.facts.Clock.Synchronized = c.id != "clock/not_synchronized"
-		if !strings.HasPrefix(c.id, "disk/") {
+		if c.facts.Disk == (Disk{}) {
 			c.facts.Disk.Free = 1 << 40
 		}
 		var wrong []Finding
@@ -134,7 +137,8 @@ func TestTwoThatAreWrongAreTwoFindingsAndEachSaysItsOwn(t *testing.T) {
 		Database: Database{PutAside: []Damaged{{"/db.corrupt-1", "a"}, {"/db.corrupt-2", "b"}},
 			Notices: []queue.Notice{{Lost: true}, {Lost: true, At: now}}},
 		Configuration: Configuration{Refused: []Problem{
-			{"secret_missing", "first"}, {"invalid", "other"}, {"secret_missing", "second"}}}}
+			{"secret_missing", "first"}, {"invalid", "other"}, {"secret_missing", "second"},
+			{"unreadable", "open t.yaml: permission denied"}}, File: "t.yaml"}}
 	said := map[string]string{}
 	for _, f := range Of(f) {
 		if _, twice := said[f.ID]; twice && f.Level != OK {
@@ -142,13 +146,15 @@ func TestTwoThatAreWrongAreTwoFindingsAndEachSaysItsOwn(t *testing.T) {
 		}
 		said[f.ID] = f.Detail
 	}
-	if said["config/secret_missing"] != "first; second" || said["config/invalid"] != "other" {
+	if said["config/secret_missing"] != "t.yaml: first; second" || said["config/invalid"] != "t.yaml: other" ||
+		said["config/unreadable"] != "open t.yaml: permission denied" {
 		t.Errorf("%q", said)
 	}
 }
 
 func TestABoxWithoutAFaultNeedsNobody(t *testing.T) {
 	f := Facts{Now: now, Disk: Disk{Folder: "/var", Free: 1 << 40}, Clock: Clock{true}, Version: "v1", Started: now,
+		Configuration: Configuration{File: "t.yaml"},
 		Stations: Join([]Station{{Name: "grill", Known: true, Up: true}},
 			[]queue.StationState{{Name: "grill", Configured: true, Pending: 1, Oldest: time.Minute}})}
 	var got []string

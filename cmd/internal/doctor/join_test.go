@@ -1,0 +1,42 @@
+package doctor
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"ticketrail/cmd/internal/finding"
+)
+
+func TestAFaultThatOnlyDoctorSeesStandsBesideASubjectThatTheDaemonCallsFine(t *testing.T) {
+	volatile := finding.New("disk/volatile", finding.Fail, "a power failure loses accepted orders", "", "")
+	low, fine := finding.New("disk/low", finding.Warn, "90 MB free", "", ""), finding.Fine("disk", "1 MB free")
+	for _, c := range []struct{ said, found, want []finding.Finding }{
+		{[]finding.Finding{fine}, []finding.Finding{fine, volatile}, []finding.Finding{fine, volatile}},
+		{[]finding.Finding{low}, []finding.Finding{low, volatile}, []finding.Finding{low, volatile}},
+	} {
+		if got := Join(c.said, c.found); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v and %v are %v", c.said, c.found, got)
+		}
+	}
+}
+
+func TestDoctorSaysOnceWhatTheDaemonSays(t *testing.T) {
+	said := []finding.Finding{{ID: "station/grill/paper_out", Level: finding.Fail, Subject: "grill", Station: true},
+		{Level: finding.OK, Subject: "orders"}, {Level: finding.OK, Subject: "disk", Text: "of the daemon"},
+		{ID: "certificate/expires/webhook", Subject: "certificate"}}
+	found := []finding.Finding{{ID: "station/grill/unreachable", Subject: "grill", Station: true},
+		{Level: finding.OK, Subject: "orders", Station: true}, {Level: finding.OK, Subject: "disk"}, {Subject: "port"},
+		{ID: "certificate/expires/webhook", Subject: "certificate"}, {ID: "disk/low", Subject: "disk"}}
+	low := finding.Finding{ID: finding.DiskLow, Level: finding.Warn, Subject: "disk"}
+	if got := Join([]finding.Finding{{ID: finding.DiskFull, Subject: "orders"}}, []finding.Finding{low}); len(got) > 1 {
+		t.Errorf("a full disk is also low: %v", got)
+	}
+	var subjects []string
+	for _, f := range Join(said, found)[len(said):] {
+		subjects = append(subjects, f.Subject)
+	}
+	if got := strings.Join(subjects, ", "); got != "orders, port, disk" {
+		t.Errorf("added are the findings about %s", got)
+	}
+}
