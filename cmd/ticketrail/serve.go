@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/app"
-	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
 )
 
@@ -102,16 +101,10 @@ func hasTerminal() bool {
 // checkConfig returns all problems of the configuration as a configError. app.Run checks it too,
 // but only this gives it the exit code and the form of a list, behind which status and doctor have their line.
 func (c *cli) checkConfig() error {
-	_, err := setup.Load(c.config)
-	if err == nil {
-		return nil
+	if _, err := setup.Load(c.config); err != nil {
+		return &configError{err, setup.Refused(c.config, err)}
 	}
-
-	refused := &configError{error: err}
-	for _, f := range (finding.Configuration{File: c.config, Refused: setup.Problems(c.config, err)}).Findings() {
-		refused.last = errors.Join(refused.last, &finding.Error{Finding: f})
-	}
-	return refused
+	return nil
 }
 
 // daemonOptions collects the parts of the daemon's environment: signals, systemd and the path of this program. None

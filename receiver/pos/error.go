@@ -28,6 +28,7 @@ type Error struct {
 	// Incomplete says that a list was read to its end and has another number of records than a page named. The records
 	// that came are good.
 	Incomplete bool
+	NoAnswer   bool // the service was not reached, or broke off
 }
 
 // Error is a line such as: employees of venue 6f1c…: the service answers 403 Forbidden; ask the service provider …
@@ -99,6 +100,14 @@ func (v *Account) lost(ctx context.Context, call string, err error) *Error {
 		problem = oneLine(certificate.Error(), maxQuote)
 	}
 
-	return v.fault(call, "no answer: "+problem, "check service.base_url, and that this box reaches it: DNS, route, "+
+	failed := v.fault(call, "no answer: "+problem, "check service.base_url, and that this box reaches it: DNS, route, "+
 		"firewall, proxy, and for https its clock and ca-certificates")
+	failed.NoAnswer = true
+	return failed
+}
+
+// NoZone is the error of a venue without a time zone.
+func (v *Account) NoZone() *Error {
+	return v.fault(CallPayrollPeriods, "no payroll period has a time zone: the venue's tickets show UTC",
+		"set the venue's timezone in the configuration")
 }

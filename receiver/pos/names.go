@@ -45,6 +45,7 @@ type venueNames struct {
 	id    string // canonical
 	zoned atomic.Bool
 	known atomic.Pointer[record] // replaced by Run, read without a lock by the accept path
+	fails atomic.Pointer[[]*Error]
 }
 
 const (
@@ -114,6 +115,16 @@ func (n *Names) Zone(venue string) (zone string, ok bool) {
 // Count is how many employees of a venue have a known name.
 func (n *Names) Count(venue string) int { return len(n.known(venue).People) }
 
+// Problems are the calls that failed when a venue was refreshed. A service that gave no answer once is none: a box that
+// has just started may have no network yet.
+func (n *Names) Problems(venue string) []*Error {
+	id, _ := contract.CanonicalID(venue)
+	if used := (*n.venues.Load())[id]; used != nil && used.fails.Load() != nil {
+		return *used.fails.Load()
+	}
+	return nil
+}
+
 // Run refreshes the venues until ctx ends: within seconds, then as often as configured, after a failure sooner. It must
 // be called once, and returns when all requests have ended.
 //
@@ -146,7 +157,7 @@ func (n *Names) Run(ctx context.Context) {
 
 // keepFresh refreshes a venue until ctx ends. A service that is down for a day makes one line in the log.
 func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
-	reported := ""
+	reported, unanswered := "", false
 	for wait := rand.N(firstWithin); ; {
 		select {
 		case <-time.After(wait):
@@ -170,11 +181,31 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 		}
 		reported = outcome
 
+		failed := errorsIn(err)
+		lost := len(failed) > 0 && failed[0].NoAnswer
+		if lost && !unanswered {
+			failed = nil
+		}
+		unanswered = lost
+		v.fails.Store(&failed)
+
 		wait = n.every*9/10 + rand.N(n.every/5+1) // give or take a tenth, so that venues drift apart
 		if err != nil {
 			wait = min(n.every, afterFailure+rand.N(afterFailure/10))
 		}
 	}
+}
+
+// errorsIn are the failed calls in a joined error.
+func errorsIn(err error) (out []*Error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			out = append(out, errorsIn(one)...)
+		}
+	} else if failed, ok := errors.AsType[*Error](err); ok {
+		out = append(out, failed)
+	}
+	return out
 }
 
 // refresh requests a venue's names and time zone. A panic over an answer must not end the program that prints.
@@ -199,7 +230,8 @@ func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (err
 	err = next.readPeople(venue.Employees(timed))
 
 	if !v.zoned.Load() {
-		err = errors.Join(err, next.readZone(venue.PayrollPeriods(timed)))
+		periods, problem := venue.PayrollPeriods(timed)
+		err = errors.Join(err, next.readZone(venue, periods, problem))
 	}
 
 	// In use at once, then stored: a slow disk must not delay names.
@@ -257,7 +289,7 @@ func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 
 // readZone takes over the time zone of the newest payroll period: that is the one active now or soon. A zone that was
 // known stays until there is another.
-func (r *record) readZone(periods []PayrollPeriod, err error) error {
+func (r *record) readZone(venue *Account, periods []PayrollPeriod, err error) error {
 	var newest PayrollPeriod
 	for _, p := range periods {
 		if p.Meta.Timezone != "" && cmp.Or(cmp.Compare(p.Start, newest.Start), cmp.Compare(p.End, newest.End)) >= 0 {
@@ -267,7 +299,7 @@ func (r *record) readZone(periods []PayrollPeriod, err error) error {
 
 	r.Zone = cmp.Or(newest.Meta.Timezone, r.Zone)
 	if err == nil && newest.Meta.Timezone == "" {
-		return errors.New("no payroll period has a time zone; set the venue's timezone in the configuration")
+		return venue.NoZone()
 	}
 
 	return err

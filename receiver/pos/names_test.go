@@ -184,7 +184,7 @@ func TestTheZoneIsThatOfTheNewestPeriodAndStaysUntilThereIsAnother(t *testing.T)
 		{[]PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "")}, nil, "Europe/Lisbon", false},
 		{[]PayrollPeriod{period("2026-02-02", "America/New_York")}, failed, "America/New_York", true}, // incomplete
 	} {
-		if err := r.readZone(c.periods, c.err); r.Zone != c.want || (err != nil) != c.bad {
+		if err := r.readZone(&Account{}, c.periods, c.err); r.Zone != c.want || (err != nil) != c.bad {
 			t.Errorf("%v: %q, %v", c.periods, r.Zone, err)
 		}
 	}

@@ -54,6 +54,7 @@ type App struct {
 	dispatch *dispatch.Dispatcher
 	stations *station.Set
 	service  *service
+	address  *address
 	receiver *receiver.Receiver
 	source   *relaySource
 	store    *store

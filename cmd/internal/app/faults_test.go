@@ -4,30 +4,42 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
+	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/queuetest"
 	"ticketrail/receiver"
+	"ticketrail/receiver/plan"
 )
 
-// TestEachFaultIsSaidInTheSameWordsEverywhere makes faults and compares the words of the status, the page for managers,
-// a message, the journal and the metric say.
+// TestEachFaultIsSaidInTheSameWordsEverywhere makes faults and compares the words of status, doctor, the page for
+// managers, a message, the journal and the metric. Without a daemon there are status, doctor and the last line of the
+// journal.
 func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 	cert, key := keyPair(t, time.Now().AddDate(1, 0, 0))
 	oldCert, oldKey := keyPair(t, time.Date(1999, 12, 1, 0, 0, 0, 0, time.UTC)) // the simulated year is 2000
@@ -40,13 +52,20 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 	onDisk := func(text string) func(*testDaemon) {
 		return func(k *testDaemon) { k.must(os.WriteFile(k.file(), []byte(text), 0o600)) }
 	}
-	connect := func(dial dialer) func(*testDaemon) {
+	connect := func(d transport.Dialer) func(*testDaemon) {
 		return func(k *testDaemon) {
 			k.change(func(o *app.Options) {
-				o.Dialer = func(config.Printer) (transport.Dialer, error) { return dial, nil }
+				to := o.Dialer
+				o.Dialer = func(p config.Printer) (transport.Dialer, error) {
+					if p.Name == "grill" {
+						return d, nil
+					}
+					return to(p)
+				}
 			})
 		}
 	}
+	const reach, correct = "check its power, its cable and its address", "systemctl reload-or-restart ticketrail"
 	for _, c := range []struct {
 		name              string
 		before, make      func(*testDaemon) // the start, and after it
@@ -54,7 +73,11 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 		warning           bool
 	}{
 		{"a printer that is off", nil, func(k *testDaemon) { k.Printers["grill"].Refuse(true) },
-			"station/grill/unreachable", "unreachable", "check its power, its cable and its address", false},
+			"station/grill/unreachable", "unreachable", reach, false},
+		{"a wrong port", connect(dialAddress("tcp://127.0.0.1:1")), nil,
+			"station/grill/unreachable", "unreachable", "is 1 its port?", false},
+		{"a cable that was pulled", nil, func(k *testDaemon) { k.Printers["grill"].Unplug(true) },
+			"station/grill/unreachable", "unreachable", reach, false},
 		{"no paper", nil, set(virtual.PaperOut), "station/grill/paper_out", "paper out", "put in a new roll", false},
 		{"no paper after a cable fault", nil, func(k *testDaemon) {
 			k.Printers["grill"].Refuse(true)
@@ -65,18 +88,25 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 		{"an open cover", nil, set(virtual.CoverOpen), "station/grill/cover_open", "cover open", "close the", false},
 		{"a printer that hangs", nil, func(k *testDaemon) { k.Printers["grill"].Stall() },
 			"station/grill/hung", "hung", "switch it off", false},
-		{"no USB printer", connect(func(ctx context.Context) (transport.Conn, error) {
-			d, err := transport.Open("usb://ffff:ffff")
-			if err != nil {
-				return nil, err
-			}
-			return d.Dial(ctx)
-		}), nil, "station/grill/unreachable", "unreachable", "check its power, its cable and its address", false},
-		{"a web server at the printer's address", connect(dialWebServer), nil, "station/grill/not_a_printer",
+		{"no USB printer", connect(dialAddress("usb://ffff:ffff")), nil,
+			"station/grill/unreachable", "unreachable", reach, false},
+		{"nginx at the printer's address", connect(dialer(dialWebServer)), nil, "station/grill/not_a_printer",
 			"not a printer", "check its address and its port", false},
+		{"a web server that waits", connect(dialer(dialWaitingServer)), nil, "station/grill/not_a_printer",
+			"not a printer", "check its address and its port", false},
+		{"a printer that DHCP moved", func(k *testDaemon) {
+			connect(movedDialer{k.Printers["grill"]})(k)
+		}, nil, "station/grill/moved", "was found at b, not at a", "in the router", true},
 		{"a held station", nil, func(k *testDaemon) {
 			k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
 		}, "station/grill/on_hold", "held: cleaning", "printers resume grill", false},
+		{"a log of tickets that cannot be written", func(k *testDaemon) {
+			l := config.Defaults[config.TicketLog]()
+			l.Name, l.To = "copy", "file:///gone/tickets.jsonl"
+			k.Conf.Logs = []config.TicketLog{l}
+			k.Conf.Routes = slices.Insert(k.Conf.Routes, 0, plan.Route{To: []string{"copy"}, Continue: true})
+		}, func(k *testDaemon) { k.Accept("1", at("bar", "Ale")) }, "station/copy/down", "does not work",
+			"ticketrail check --online", false},
 		{"a wrong secret", nil, refuse(receiver.WrongPath), "orders/refused/wrong_secret",
 			"1 request refused: wrong secret in the address", "ticketrail venues list", false},
 		{"an unknown venue", nil, refuse(receiver.VenueNotAllowed), "orders/refused/unknown_venue",
@@ -90,10 +120,38 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 		{"silence", func(k *testDaemon) { k.Conf.Venues[0].Hours = []config.Hours{hours(t, "daily 00:00-24:00")} },
 			func(k *testDaemon) { k.Advance(2 * time.Hour) }, "orders/silent/Harbour Grill",
 			"nothing came for Harbour Grill, although it is open", "internet connection", true},
+		{"credentials that the service refuses", withBadService(http.StatusUnauthorized, nil), nil,
+			"venue/Harbour Grill/token", "token fails", "check service.client_id", false},
+		{"a service that cannot be reached", withBadService(0, syscall.ECONNREFUSED), nil,
+			"venue/Harbour Grill/token", "token fails", "check service.base_url", false},
+		{"an address that is no longer reached", func(k *testDaemon) {
+			k.Conf.Receiver.ExternalURL = "https://kitchen.example"
+		}, func(k *testDaemon) {
+			k.Advance(10 * time.Minute)
+			k.mails.unreachable.Store(true)
+		}, doctor.NoAnswer, "its address does not answer", "on a phone", true},
+		{"an address that leads elsewhere", func(k *testDaemon) {
+			k.Conf.Receiver.ExternalURL = "https://www.example"
+		}, nil, "webhook/not_ours", "its address is answered by something else", "lead it to", false},
 		{"a damaged database", func(k *testDaemon) {
 			k.must(os.WriteFile(k.Conf.Storage.Path, make([]byte, 20_000), 0o600))
 		}, nil, "database/damaged/t.db.corrupt-20000101T000000Z", "a damaged database was put aside",
 			"ask the kitchen", false},
+		{"a full disk", func(k *testDaemon) {
+			slow.Test(k.T, "root")
+			folder := filepath.Dir(k.Conf.Storage.Path)
+			k.must(unix.Mount("tmpfs", folder, "tmpfs", 0, "size=64m"))
+			k.T.Cleanup(func() { k.must(unix.Unmount(folder, unix.MNT_DETACH)) })
+		}, func(k *testDaemon) {
+			filler := filepath.Join(filepath.Dir(k.Conf.Storage.Path), "filler")
+			for size := 32 << 20; size > 4<<10; size /= 2 {
+				out, err := os.OpenFile(filler, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+				k.must(err)
+				_, _ = out.Write(make([]byte, size)) // until nothing more fits
+				k.must(out.Close())
+			}
+			k.Post("7f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", "1", 0, at("bar", "Ale"))
+		}, finding.DiskFull, "no orders are accepted: the disk is full", "delete something on the disk", false},
 		{"a certificate that cannot be read", func(k *testDaemon) {
 			k.Conf.Receiver.TLS.CertFile, k.Conf.Receiver.TLS.KeyFile = cert, key
 		}, func(k *testDaemon) { k.must(os.WriteFile(cert, nil, 0o600)) }, "certificate/unreadable/webhook",
@@ -102,15 +160,14 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 			k.Conf.Receiver.TLS.CertFile, k.Conf.Receiver.TLS.KeyFile = oldCert, oldKey
 		}, nil, "certificate/expired/webhook", "webhook: it expired", "renew ", false},
 		{"a typo in the file", nil, onDisk("printer: []"), "config/invalid", "configuration on disk is refused",
-			"correct it", false},
+			correct, false},
 		{"a time zone that does not exist", nil, onDisk(grillOnly + "venues: [ { id: " + otherVenue +
 			", name: Grill, timezone: Australia/Melborne } ]\n"), "config/invalid", "configuration on disk is refused",
-			"correct it", false},
+			correct, false},
 		{"a secret that was removed", nil, onDisk(grillOnly + "receiver: { secret_file: removed }"),
-			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", "correct it",
-			false},
+			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", correct, false},
 		{"a configuration that cannot be read", nil, func(k *testDaemon) { k.must(os.Mkdir(k.file(), 0o700)) },
-			"config/unreadable", "configuration on disk is refused: it cannot be read", "correct it", false},
+			"config/unreadable", "configuration on disk is refused: it cannot be read", correct, false},
 		{"no token for the relay", withRelay, nil, "relay/no_token", "no order can be fetched",
 			"ticketrail relay venues add", false},
 		{"a clock without a time server", func(k *testDaemon) {
@@ -118,14 +175,8 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 		}, nil, "clock/not_synchronized", "it may be wrong, it is not synchronized", "timesyncd", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			mails, log := &mailbox{}, &queuetest.Log{}
-			was := http.DefaultTransport
-			http.DefaultTransport = mails
-			defer func() { http.DefaultTransport = was }()
-			runDaemonWith(t, func(k *testDaemon) {
-				withCapability(virtual.Everything)(k)
-				k.Conf.Notify.To = []config.Recipient{{Name: "phone", Address: config.NewSecret("https://127.0.0.1:1/"),
-					Keys: config.NewSecret("whsec_" + strings.Repeat("QUJD", 8))}}
+			log := &queuetest.Log{}
+			runFaulty(t, func(k *testDaemon) {
 				k.change(func(o *app.Options) { o.Log = log })
 				if strings.HasPrefix(c.id, "config/") {
 					k.change(func(o *app.Options) { o.ConfigPath = k.file() })
@@ -137,13 +188,9 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 				if c.make != nil {
 					c.make(k)
 				}
-				k.Advance(20 * time.Minute)
+				k.Advance(25 * time.Minute)
 
-				i := slices.IndexFunc(k.findings(), func(f finding.Finding) bool { return f.ID == c.id })
-				if i < 0 {
-					k.T.Fatalf("found %+v", k.findings())
-				}
-				f := k.findings()[i]
+				f := withID(k.T, k.findings(), c.id)
 				level, severity := "ERROR", finding.Fail
 				if c.warning {
 					level, severity = "WARN", finding.Warn
@@ -153,23 +200,151 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 					t.Errorf("%+v, want %+v", f, c)
 				}
 				k.wantMetric(1, "ticketrail_finding", c.id, string(severity))
-				page := httptest.NewRecorder()
-				k.App.Control().(*admin.Server).ServePage(page, httptest.NewRequest("GET", "/state", nil), "anna")
-				said := map[string]string{"the page": page.Body.String(), "the message": mails.String()}
-				for where, text := range said {
-					for _, want := range []string{f.ID, f.Text, f.Do} {
-						b, err := json.Marshal(want)
-						if k.must(err); !strings.Contains(text, string(b)) {
-							t.Errorf("%s lacks %s:\n%s", where, b, text)
-						}
+				k.saysOnThePage(f)
+				if f.Station && c.warning { // people away from the kitchen can do nothing about it
+					if strings.Contains(k.mails.String(), f.ID) {
+						t.Errorf("people were told of %+v", f)
 					}
+				} else {
+					k.saysInMails(f)
 				}
 				if line := "level=" + level + ` msg="a finding has begun" component=notify finding=`; !strings.Contains(
 					strings.ReplaceAll(log.String(), `"`+c.id+`"`, c.id), line+c.id) {
 					t.Errorf("the journal lacks %s%s:\n%s", line, c.id, log)
 				}
-			}, "grill", "bar")
+				if strings.HasPrefix(c.id, "config/") { // doctor reads the same file
+					wantSame(k.T, f, withID(k.T, doctor.Box{}.Look(k.T.Context(), k.file()), c.id))
+				}
+			})
 		})
+	}
+
+	for _, c := range []struct {
+		name, text        string // the end of the file
+		id, cause, advice string
+	}{
+		{"a port that is taken", "metrics: { listen: TAKEN }\n", "port/metrics.listen",
+			"the port of metrics.listen is taken", "stop that program"},
+		{"a typo", "printer: []\n", "config/invalid", "configuration on disk is refused", correct},
+		{"a time zone that does not exist", "zone: Australia/Melborne\n", "config/invalid",
+			"configuration on disk is refused", correct},
+		{"a secret that was removed", "service: { base_url: \"https://a\", client_id: c, client_secret_file: no }\n",
+			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", correct},
+		{"a configuration that cannot be read", "", "config/unreadable",
+			"configuration on disk is refused: it cannot be read", correct},
+		{"no folder for the database", "storage: { path: gone/t.db }\n", "database/no_folder",
+			"its folder does not exist", "create it"},
+		{"a database of another user", "storage: { path: other/t.db }\n", "database/owner",
+			"the service may not open it, or not write in its folder", "chown -R root: "},
+	} {
+		t.Run(c.name+" at the start", func(t *testing.T) { wantRefusedStart(t, c.text, c.id, c.cause, c.advice) })
+	}
+}
+
+// runFaulty runs a daemon that tells a phone what is wrong.
+func runFaulty(t *testing.T, setup, f func(*testDaemon)) {
+	mails := &mailbox{}
+	was := http.DefaultTransport
+	http.DefaultTransport = mails
+	defer func() { http.DefaultTransport = was }()
+	runDaemonWith(t, func(k *testDaemon) {
+		withCapability(virtual.Everything)(k)
+		k.mails = mails
+		k.Conf.Notify.To = []config.Recipient{{Name: "phone", Address: config.NewSecret("https://127.0.0.1:1/"),
+			Keys: config.NewSecret("whsec_" + strings.Repeat("QUJD", 8))}}
+		setup(k)
+	}, f, "grill", "bar")
+}
+
+// wantRefusedStart starts a daemon with a text at the end of its file. The error that ends the start has the words of
+// status and doctor.
+func wantRefusedStart(t *testing.T, text, id, cause, advice string) {
+	folder := t.TempDir()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	t.Setenv("TICKETRAIL_RECEIVER_LISTEN", "127.0.0.1:0")
+	t.Setenv("TICKETRAIL_DISPLAY_LISTEN", "127.0.0.1:0")
+	path := filepath.Join(folder, "t.yaml")
+	zone := "UTC"
+	if rest, ok := strings.CutPrefix(text, "zone: "); ok {
+		zone, text = strings.TrimSpace(rest), ""
+	}
+	for _, line := range []string{"metrics: { listen: \"\" }\n", "storage: { path: t.db }\n"} {
+		if key, _, _ := strings.Cut(line, " "); !strings.Contains(text, key) {
+			text += line
+		}
+	}
+	text = strings.ReplaceAll(text, "TAKEN", fmt.Sprintf("%q", taken.Addr())) + grillOnly + "admin: { socket: s }\n" +
+		"fonts: [ none.ttf ]\nvenues: [ { id: " + otherVenue + ", name: Grill, timezone: " + zone + " } ]\n"
+	if id != "config/unreadable" {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id == "database/owner" {
+		asAnotherUser(t, folder)
+	}
+
+	a, err := app.New(t.Context(), app.Options{ConfigPath: path, Log: t.Output()})
+	if err == nil {
+		t.Fatalf("it starts: %v", a.Close())
+	}
+	if refused := setup.Refused(path, err); refused != nil { // the words of ticketrail serve
+		err = refused
+	}
+	fault, ok := errors.AsType[*finding.Error](err)
+	if !ok || fault.ID != id || fault.Text != cause || !strings.Contains(fault.Do, advice) {
+		t.Fatalf("the start ends with %v, want %s: %s: %s", err, id, cause, advice)
+	}
+	if !strings.HasPrefix(fault.Error(), id+": "+cause) || !strings.HasSuffix(fault.Error(), ": "+fault.Do) {
+		t.Errorf("the journal ends with %q", fault)
+	}
+	wantSame(t, fault.Finding, withID(t, doctor.Box{}.Look(t.Context(), path), id))
+}
+
+// withID is the finding with an identity.
+func withID(t *testing.T, all []finding.Finding, id string) finding.Finding {
+	t.Helper()
+	i := slices.IndexFunc(all, func(f finding.Finding) bool { return f.ID == id })
+	if i < 0 {
+		t.Fatalf("no %s among %+v", id, all)
+	}
+	return all[i]
+}
+
+// wantSame compares the words of two findings. Only root sees which program has a port.
+func wantSame(t *testing.T, f, g finding.Finding) {
+	t.Helper()
+	if f.ID != g.ID || f.Level != g.Level || f.Subject != g.Subject || f.Text != g.Text || f.Do != g.Do ||
+		!strings.HasPrefix(g.Detail, f.Detail) {
+		t.Errorf("%+v\nis not\n%+v", f, g)
+	}
+}
+
+// saysOnThePage looks for a finding on the page for managers.
+func (k *testDaemon) saysOnThePage(f finding.Finding) {
+	k.T.Helper()
+	page := httptest.NewRecorder()
+	k.App.Control().(*admin.Server).ServePage(page, httptest.NewRequest("GET", "/state", nil), "anna")
+	k.says("the page", page.Body.String(), f)
+}
+
+// saysInMails looks for a finding in the messages to people.
+func (k *testDaemon) saysInMails(f finding.Finding) {
+	k.T.Helper()
+	k.says("no message", k.mails.String(), f)
+}
+
+func (k *testDaemon) says(where, text string, f finding.Finding) {
+	k.T.Helper()
+	for _, want := range []string{f.ID, f.Text, f.Do} {
+		b, err := json.Marshal(want)
+		if k.must(err); !strings.Contains(text, string(b)) {
+			k.T.Errorf("%s has %s:\n%s", where, b, text)
+		}
 	}
 }
 
@@ -185,6 +360,98 @@ func (d dialer) Dial(ctx context.Context) (transport.Conn, error) { return d(ctx
 type webConn struct{ net.Conn }
 
 func (c webConn) Finish(context.Context) error { return c.Close() }
+
+// dialAddress connects to a real address of this machine.
+func dialAddress(address string) dialer {
+	return func(ctx context.Context) (transport.Conn, error) {
+		d, err := transport.Open(address)
+		if err != nil {
+			return nil, err
+		}
+		return d.Dial(ctx)
+	}
+}
+
+// A movedDialer is the printer at another address.
+type movedDialer struct{ transport.Dialer }
+
+func (movedDialer) Moved() (text, advice string) {
+	return "was found at b, not at a", "give it a fixed address in the router"
+}
+
+// withBadService has a point-of-sale API that gives this answer.
+func withBadService(status int, err error) func(*testDaemon) {
+	return func(k *testDaemon) {
+		k.configureService()
+		k.service = roundTripper(func(r *http.Request) (*http.Response, error) {
+			if err != nil {
+				return nil, err
+			}
+			return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
+		})
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// dialWaitingServer connects to a web server that waits for the whole of a request.
+func dialWaitingServer(context.Context) (transport.Conn, error) {
+	here, there := net.Pipe()
+	whole := make(chan struct{})
+	go func() {
+		defer there.Close()
+		go func() { _, _ = io.Copy(io.Discard, there) }()
+		<-whole
+		_, _ = io.WriteString(there, "HTTP/1.1 400 Bad Request\r\n\r\n")
+	}()
+	return waitingConn{webConn{here}, sync.OnceFunc(func() { close(whole) })}, nil
+}
+
+// A waitingConn is a connection to it.
+type waitingConn struct {
+	webConn
+	end func()
+}
+
+func (c waitingConn) CloseWrite() error { c.end(); return nil }
+func (c waitingConn) Close() error      { c.end(); return c.webConn.Close() }
+
+// asAnotherUser gives a database in the folder to another user, as whom the rest of the test opens files. The service
+// is root, says systemctl.
+func asAnotherUser(t *testing.T, folder string) {
+	slow.Test(t, "root")
+	const other, service = 12345, 54321
+	bin := t.TempDir()
+	for name, text := range map[string]string{
+		filepath.Join(folder, "other", "t.db"): "",
+		filepath.Join(bin, "systemctl"): "#!/bin/sh\necho LoadState=loaded\necho User=root\necho 'ExecStart={ " +
+			filepath.Join(folder, "t.yaml") + " }'\n",
+	} {
+		err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.Chmod(filepath.Dir(name), 0o777),
+			os.WriteFile(name, []byte(text), 0o700), os.Chown(name, other, -1))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir := folder; dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	readable := errors.Join(os.Chmod(filepath.Join(folder, "t.yaml"), 0o644),
+		os.Chmod(filepath.Join(bin, "systemctl"), 0o755))
+	if readable != nil {
+		t.Fatal(readable)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	runtime.LockOSThread() // for ever: the thread ends with the test
+	if err := unix.Setfsuid(service); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Setfsuid(0); runtime.UnlockOSThread() })
+}
 
 // dialWebServer connects to a web server, which answers a printer's commands with an error.
 func dialWebServer(context.Context) (transport.Conn, error) {
@@ -203,8 +470,10 @@ type unsynced struct{}
 func (unsynced) Now() time.Time     { return time.Now() }
 func (unsynced) Synchronized() bool { return false }
 
-// A mailbox takes the posted messages.
+// A mailbox takes the posted messages. It also answers at kitchen.example as the webhook does.
 type mailbox struct {
+	unreachable atomic.Bool // kitchen.example is
+
 	mu  sync.Mutex
 	got bytes.Buffer
 }
@@ -212,8 +481,19 @@ type mailbox struct {
 func (m *mailbox) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, err := m.got.ReadFrom(r.Body)
-	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("")), Request: r}, err
+	answer := &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}
+	if r.Body != nil {
+		_, err := m.got.ReadFrom(r.Body)
+		return answer, err
+	}
+
+	if m.unreachable.Load() {
+		return nil, syscall.ECONNREFUSED
+	}
+	if r.URL.Host == "kitchen.example" {
+		answer.Body = io.NopCloser(strings.NewReader(`{"error":{"code":"method_not_allowed"}}`))
+	}
+	return answer, nil
 }
 
 func (m *mailbox) String() string {

@@ -48,6 +48,7 @@ type testDaemon struct {
 	*daemontest.Daemon
 	service http.RoundTripper // carries requests to the point-of-sale API; nil is the network
 	display *virtual.Network  // of the screens' pages; nil without screens
+	mails   *mailbox          // of people who are told; nil: nobody is
 }
 
 func runDaemon(t *testing.T, f func(*testDaemon), stations ...string) {

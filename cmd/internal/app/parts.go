@@ -88,6 +88,7 @@ func (a *App) openNotices() {
 		log: a.log, end: func() {}}
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.LastRequest, a.clock()}
 	a.registry.MustRegister(a.source, a.venues)
+	a.address = &address{config: a.active.Load}
 	a.outcomes = outcomes.New(outcomes.Options{
 		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),
 		Orders: a.stations.Orders,
@@ -97,7 +98,7 @@ func (a *App) openNotices() {
 	// Also without a relay, a service or a screen: a reload may add the first one.
 	a.serve = append(a.serve, server{"source", a.source.run}, server{"notify", a.notifier.Run},
 		server{"outcomes", a.outcomes.Run}, server{"display", a.stations.ServeScreens},
-		server{"service", a.service.run}, server{"database", watchDatabase(a.queue)})
+		server{"service", a.service.run}, server{"address", a.address.run}, server{"database", watchDatabase(a.queue)})
 }
 
 // openDoors opens the listeners. The webhook is last, so that no request waits at its port for a start that fails.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"ticketrail/cmd/internal/doctor"
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
 	"ticketrail/receiver/pos"
@@ -62,6 +64,16 @@ func (s *service) zoneOf(v config.Venue) *time.Location {
 		return nil
 	}
 	return zone
+}
+
+// findings are the calls that fail, in the words of ticketrail doctor.
+func (s *service) findings(conf *config.Config) (out []finding.Finding) {
+	for _, v := range conf.Venues {
+		for _, failed := range s.names.Problems(v.ID) {
+			out = append(out, doctor.VenueFinding(v, failed))
+		}
+	}
+	return out
 }
 
 // run refreshes names until ctx ends. Call use before it: the stored names of a venue that is not used are deleted.

@@ -38,7 +38,7 @@ func (b Box) Diagnose(ctx context.Context, path string) []finding.Finding {
 	if conf == nil { // the other checks need one
 		return out
 	}
-	return slices.Concat(out, b.slowStoreFindings(ctx, conf), webhookFindings(ctx, conf), sourceFindings(ctx, conf),
+	return slices.Concat(out, b.slowStoreFindings(ctx, conf), WebhookFindings(ctx, conf), sourceFindings(ctx, conf),
 		onlineFindings(ctx, conf))
 }
 
@@ -76,8 +76,13 @@ func (b Box) look(ctx context.Context, path string) (out []finding.Finding, conf
 }
 
 // Join adds to the daemon's findings those that were found without it. The daemon knows more of a station, and of each
-// subject that both have looked at, for example how many tickets wait, and that a disk is not only low but full.
+// subject that both have looked at, for example how many tickets wait, and that a disk is not only low but full. The
+// addresses that it asks now and then were asked just now.
 func Join(said, found []finding.Finding) []finding.Finding {
+	said = slices.DeleteFunc(slices.Clone(said), func(s finding.Finding) bool {
+		return (s.Subject == "webhook" || strings.HasPrefix(s.Subject, "venue ")) &&
+			slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Subject == s.Subject })
+	})
 	return slices.Concat(said, slices.DeleteFunc(found, func(f finding.Finding) bool {
 		return slices.ContainsFunc(said, func(s finding.Finding) bool {
 			same := f.ID == "" && f.Level == finding.OK || f.ID == s.ID

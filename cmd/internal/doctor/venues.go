@@ -109,7 +109,7 @@ func venueFindings(
 func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []finding.Finding) {
 	failed := func(err error) {
 		if answer, ok := errors.AsType[*pos.Error](err); ok {
-			out = append(out, venueFinding(v, answer.Call, answer.Problem, answer.Advice))
+			out = append(out, VenueFinding(v, answer))
 		}
 	}
 
@@ -133,9 +133,7 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 		periods, err := api.PayrollPeriods(ctx)
 		zoned := slices.ContainsFunc(periods, func(p pos.PayrollPeriod) bool { return p.Meta.Timezone != "" })
 		if failed(err); err == nil && !zoned {
-			out = append(out, venueFinding(v, pos.CallPayrollPeriods,
-				"no payroll period has a time zone: the venue's tickets show UTC",
-				"set the venue's timezone in the configuration"))
+			failed(api.NoZone())
 		}
 	}
 
@@ -154,10 +152,10 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 	return []finding.Finding{finding.Fine("venue "+v.Name, layout.Clean(token+"; "+scopes))}
 }
 
-// venueFinding is a call that failed.
-func venueFinding(v config.Venue, call, problem, advice string) finding.Finding {
-	failed := finding.New("venue/"+v.Name+"/"+call, finding.Fail, call+" fails", layout.Clean(problem),
-		layout.Clean(advice))
+// VenueFinding is a call that failed.
+func VenueFinding(v config.Venue, err *pos.Error) finding.Finding {
+	failed := finding.New("venue/"+v.Name+"/"+err.Call, finding.Fail, err.Call+" fails", layout.Clean(err.Problem),
+		layout.Clean(err.Advice))
 	failed.Subject = "venue " + v.Name
 	return failed
 }

@@ -23,12 +23,15 @@ import (
 	"ticketrail/receiver"
 )
 
+// NoAnswer is the identity of an address that does not answer, which a router may do for this box alone.
+const NoAnswer = "webhook/no_answer"
+
 // webhookTimeout is about how long the service itself waits for an answer.
 const webhookTimeout = 5 * time.Second
 
-// webhookFindings ask the webhook at each address that the service uses, from this box: through the name server, the
+// WebhookFindings ask the webhook at each address that the service uses, from this box: through the name server, the
 // router, and the proxy or tunnel. A GET changes nothing, and its answer shows that ticketrail gave it.
-func webhookFindings(ctx context.Context, conf *config.Config) []finding.Finding {
+func WebhookFindings(ctx context.Context, conf *config.Config) []finding.Finding {
 	base := webhookHost(conf)
 	if base == "" {
 		return nil
@@ -112,7 +115,7 @@ func unreachable(base string, err error) finding.Finding {
 		return finding.New("webhook/certificate", finding.Fail, "its certificate is refused", detail,
 			"the service refuses this certificate too: the program that answers at "+base+" needs one for that name")
 	}
-	return finding.New("webhook/no_answer", finding.Warn, "its address does not answer", detail,
+	return finding.New(NoAnswer, finding.Warn, "its address does not answer", detail,
 		"many routers do not lead their own address back inside: open it on a phone without "+
 			"Wi-Fi; \"not found\" means that it is reached")
 }

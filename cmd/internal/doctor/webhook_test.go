@@ -30,7 +30,7 @@ func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
 	c.Venues = []config.Venue{{Name: "Harbour Grill"}, {Name: "Cellar"},
 		{Name: "Beach", Secrets: []config.Secret{config.NewSecret("beach"), config.NewSecret("old")}},
 		{Name: "Hill", Secrets: []config.Secret{config.NewSecret("hill")}}}
-	found := webhookFindings(t.Context(), &c)
+	found := WebhookFindings(t.Context(), &c)
 	if want := []string{"/hook", "/hook/beach", "/hook/hill"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}

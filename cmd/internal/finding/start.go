@@ -11,7 +11,7 @@ import (
 )
 
 // An Error is a finding that ends the start of a daemon. Its text is the last line of the journal, with the identity,
-// the cause and the advice. As long as the daemon is down, `ticketrail status` and `doctor` find the same by themselves.
+// the cause and the advice. While the daemon is down, `ticketrail status` and `doctor` find the same by themselves.
 type Error struct {
 	Finding
 	Err error
@@ -45,7 +45,8 @@ func Storage(path, who string, err error) (f Finding, known bool) {
 	folder := filepath.Dir(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return New("database/no_folder", Fail, "its folder does not exist", folder, "create it, or set storage.path"), true
+		return New("database/no_folder", Fail, "its folder does not exist", folder,
+			"create it, or set storage.path"), true
 	case errors.Is(err, fs.ErrPermission):
 		return New("database/owner", Fail, "the service may not open it, or not write in its folder",
 			path+" must belong to "+who, fmt.Sprintf("chown -R %s: %s", who, folder)), true

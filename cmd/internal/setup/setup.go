@@ -15,6 +15,16 @@ import (
 // in one run: to correct one and start again, ten times, takes too long on a Friday evening.
 func Load(path string) (*config.Config, error) { return config.Load(path, notify.Problems) }
 
+// Refused are the findings by which a daemon does not start with the configuration at path; err is from [Load].
+func Refused(path string, err error) (refused error) {
+	for _, f := range (finding.Configuration{File: path, Refused: Problems(path, err)}).Findings() {
+		if f.Level == finding.Fail {
+			refused = errors.Join(refused, &finding.Error{Finding: f})
+		}
+	}
+	return refused
+}
+
 // Problems are why a daemon would not start with the configuration at path; err is from [Load]. Another error
 // is none of the configuration.
 func Problems(path string, err error) (out []finding.Problem) {

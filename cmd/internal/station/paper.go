@@ -47,8 +47,11 @@ type device struct {
 	// Its status is the result of the last ticket or poll, so reading it never waits for the printer.
 	*printer.Device
 	settings settings
-	follower *transport.Follower // nil without a MAC address
+	follower follower // nil without a MAC address
 }
+
+// A follower says that a printer was found at another address, and what to do: see [transport.Follower].
+type follower interface{ Moved() (text, advice string) }
 
 // settings are the settings of a device; other ones make a new device. Stations at one printer have the same, but for
 // the names.
@@ -134,7 +137,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 // newDevice makes the device of c. It does not connect. The dialer of a test connects to a virtual
 // printer; everything above it is the same code.
 func (p *papers) newDevice(c config.Printer, of settings) (*device, error) {
-	dialer, follower, err := openPrinter(c, p.search)
+	dialer, err := openPrinter(c, p.search)
 	if p.s.o.Dialer != nil {
 		dialer, err = p.s.o.Dialer(c)
 	}
@@ -148,7 +151,8 @@ func (p *papers) newDevice(c config.Printer, of settings) (*device, error) {
 	}
 	connection := c.Connection
 	connection.Linger = cmp.Or(c.Linger, -1) // 0 would mean the default
-	return &device{settings: of, follower: follower, Device: printer.NewDevice(printer.DeviceOptions{
+	moves, _ := dialer.(follower)
+	return &device{settings: of, follower: moves, Device: printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: dialer, Lock: p.locks[at], Confirm: of.confirm, Profile: of.profile,
 		Connection: connection,
 		// By address, because stations at one address share the printer. Its abilities are stored, so that a

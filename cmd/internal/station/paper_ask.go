@@ -61,7 +61,7 @@ func askPrinter(ctx context.Context, c config.Printer) printer.Status {
 	model, err := c.Model()
 	var d transport.Dialer
 	if err == nil {
-		d, _, err = openOnce(c)
+		d, err = openOnce(c)
 	}
 	if err != nil {
 		return printer.Failed(printer.Unreachable, err)
@@ -131,7 +131,7 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 		return "", err
 	}
 
-	dialer, _, err := openOnce(chosen)
+	dialer, err := openOnce(chosen)
 	if err != nil {
 		return "", err
 	}

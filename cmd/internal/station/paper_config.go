@@ -85,18 +85,16 @@ func layoutOptionsOf(conf *config.Config, drawer *raster.Drawer, station string)
 	return options, err
 }
 
-// openPrinter returns the Dialer for c, which is also the Follower if c has a MAC address.
-func openPrinter(c config.Printer, s *transport.Search) (transport.Dialer, *transport.Follower, error) {
+// openPrinter returns the Dialer for c, which is a [follower] if c has a MAC address.
+func openPrinter(c config.Printer, s *transport.Search) (transport.Dialer, error) {
 	if c.MAC == "" {
-		dialer, err := transport.Open(c.Address)
-		return dialer, nil, err
+		return transport.Open(c.Address)
 	}
-	follower, err := transport.Follow(knownPrinter(c), s)
-	return follower, follower, err
+	return transport.Follow(knownPrinter(c), s)
 }
 
 // openOnce is for a printer that is asked once: it is not looked for.
-func openOnce(c config.Printer) (transport.Dialer, *transport.Follower, error) {
+func openOnce(c config.Printer) (transport.Dialer, error) {
 	search := transport.NewSearch(func() []transport.Known { return nil }, slog.New(slog.DiscardHandler))
 	search.Close()
 	return openPrinter(c, search)
