@@ -61,9 +61,8 @@ func changesOfOneRequest(t *testing.T, r *rand.Rand) {
 			kitchen.take(t, s, q.print(s))
 		}
 	}
-	if got, want := kitchen.texts(), sent[len(sent)-1].texts(); !slices.Equal(got, want) {
-		t.Fatalf("the kitchen holds\n%q, wanted is\n%q; sent were %q", got, want, sent)
-	}
+	got, want := kitchen.texts(), sent[len(sent)-1].texts()
+	wantTrue(t, slices.Equal(got, want), got, want, sent)
 }
 
 func TestOnlyTheStationWhoseTicketDiffersGetsItAgain(t *testing.T) {
@@ -184,9 +183,8 @@ func TestWhatIsNotListedAnyMoreIsForgottenAtSomeTime(t *testing.T) {
 	r := dedupRecord{shares: make([]share, maxGone+3)}
 	r.shares[0].order, r.shares[1].said[0], r.shares[2].order, r.shares[3].order = "oldest", 1, "old", "kept"
 	r.dropGone()
-	if len(r.shares) != maxGone+1 || r.shares[0].said[0] != 1 || r.shares[1].order != "kept" {
-		t.Errorf("%d are left, %+v first", len(r.shares), r.shares[:2])
-	}
+	wantEqual(t, len(r.shares), maxGone+1)
+	wantTrue(t, r.shares[0].said[0] == 1 && r.shares[1].order == "kept", r.shares[:2])
 }
 
 // wanted is a content: each station's share of each order.

@@ -142,9 +142,8 @@ func TestOnlyWhatHasTheNameOfACopyIsOne(t *testing.T) {
 		must(t, os.WriteFile(dir+"/"+name, nil, 0o600))
 	}
 	files, err := store.ReadCopies(dir)
-	if err != nil || !slices.Equal(files.Bases, []uint64{4}) || !slices.Equal(files.Logs, []uint64{4}) {
-		t.Errorf("%+v, %v", files, err)
-	}
+	must(t, err)
+	wantTrue(t, slices.Equal(files.Bases, []uint64{4}) && slices.Equal(files.Logs, []uint64{4}), files)
 }
 
 // TestTwoDaemonsDoNotShareAFolderOfCopies: who comes second neither reads nor writes there, also when the first one is
@@ -287,7 +286,6 @@ func TestTheNewestTwoDamagedFilesAreKept(t *testing.T) {
 		must(t, err)
 		kept = append(kept, string(content))
 	}
-	if slices.Sort(kept); !slices.Equal(kept, []string{id(2), id(3)}) {
-		t.Errorf("kept are %q", kept)
-	}
+	slices.Sort(kept)
+	wantTrue(t, slices.Equal(kept, []string{id(2), id(3)}), kept)
 }

@@ -46,9 +46,8 @@ func TestWithoutACopyAnEmptyFileBeginsAndEachStationIsTold(t *testing.T) {
 		must(t, q.TellStations(bg, []string{"grill", "bar"}, "Europe/Rome"))
 	}
 	for _, station := range []string{"grill", "bar"} {
-		if d := q.print(station); !slices.Equal(d.Ticket.Notes, []string{want}) {
-			t.Errorf("%s prints %+v, want %q", station, d.Ticket, want)
-		}
+		d := q.print(station)
+		wantTrue(t, slices.Equal(d.Ticket.Notes, []string{want}), station, d.Ticket, want)
 		q.wantNothing(station)
 	}
 	q.wantNew(order("a", "grill"))
@@ -73,9 +72,7 @@ func TestACopyIsMadeEachHourAndTwoAreKept(t *testing.T) {
 		}
 		synctest.Wait()
 		files := q.copies()
-		if !slices.Equal(files.Bases, []uint64{4, 5}) || !slices.Equal(files.Logs, []uint64{4, 5}) {
-			t.Errorf("%+v", files)
-		}
+		wantTrue(t, slices.Equal(files.Bases, []uint64{4, 5}) && slices.Equal(files.Logs, []uint64{4, 5}), files)
 		must(t, q.CopyProblem())
 	}, withCopies)
 }

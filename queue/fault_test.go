@@ -158,9 +158,7 @@ func TestMoveAllOverAFailureMovesEachJobOnceAndInOrder(t *testing.T) {
 		if end == failsButPersist {
 			want = 0
 		}
-		if err != nil || len(moved) != want {
-			t.Errorf("again: %d moved, %v; want %d", len(moved), err, want)
-		}
+		wantTrue(t, err == nil && len(moved) == want, len(moved), err, want)
 		q.restart()
 		q.wantNothing("grill")
 		for n := range tickets {

@@ -60,9 +60,8 @@ func TestANewerFormatIsRefusedWithBothVersions(t *testing.T) {
 		return tx.Bucket(bucketNames[bucketMeta]).Put(keyFormat, seal([]byte("7")))
 	})
 	_, err := Open(q.o)
-	if err == nil || !strings.Contains(err.Error(), "format 7") || !strings.Contains(err.Error(), "up to 1") {
-		t.Errorf("err %v", err)
-	}
+	wantErrText(t, err, "format 7")
+	wantErrText(t, err, "up to 1")
 	err = Check(q.o.Path)
 	wantTrue(t, err != nil, "check is content")
 }

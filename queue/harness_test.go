@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -465,12 +467,8 @@ func (q *testQueue) checkMemory() {
 	wantEqual(q.t, q.Queue.open, m.open)
 	for name, l := range q.lanes {
 		f := m.lanes.of(name)
-		if len(l.pending)+len(f.pending) > 0 && !reflect.DeepEqual(l.pending, f.pending) {
-			q.t.Errorf("%s: waiting %+v, in the file %+v", name, l.pending, f.pending)
-		}
-		if !reflect.DeepEqual(l.held, f.held) || (l.Hold == nil) != (f.Hold == nil) {
-			q.t.Errorf("%s: held %+v %v, in the file %+v %v", name, l.held, l.Hold, f.held, f.Hold)
-		}
+		wantTrue(q.t, slices.Equal(l.pending, f.pending), name, l.pending, f.pending)
+		wantTrue(q.t, maps.Equal(l.held, f.held) && (l.Hold == nil) == (f.Hold == nil), name, l, f)
 		wantTrue(q.t, reflect.DeepEqual(l.Books, f.Books), name, l.Books, f.Books)
 	}
 }
@@ -478,9 +476,8 @@ func (q *testQueue) checkMemory() {
 // wantNothing fails the test if a station would be lent a ticket.
 func (q *testQueue) wantNothing(station string) {
 	q.t.Helper()
-	if l, _, err := q.lend(station); l != nil || err != nil {
-		q.t.Fatalf("%s is lent %+v, %v; want nothing", station, l, err)
-	}
+	l, _, err := q.lend(station)
+	wantTrue(q.t, l == nil && err == nil, station, l, err)
 }
 
 func (q *testQueue) wantReceipt(r ticket.Request, want ticket.Receipt) {
@@ -529,9 +526,8 @@ func (q *testQueue) wantState(job uint64, want ticket.State) {
 // wantExpired expires the tickets that have waited for longer than limit at a station.
 func (q *testQueue) wantExpired(station string, limit time.Duration, want int) {
 	q.t.Helper()
-	if n, err := q.Expire(bg, station, limit); n != want || err != nil {
-		q.t.Errorf("%d expired, %v; want %d", n, err, want)
-	}
+	n, err := q.Expire(bg, station, limit)
+	wantTrue(q.t, n == want && err == nil, n, err, want)
 }
 
 func (q *testQueue) wantOutcomes(want string) {
@@ -690,9 +686,7 @@ func (q *testQueue) must(err error) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	wantTrue(t, err == nil, err)
 }
 
 // wantEqual compares. of says of which case of a test.

@@ -53,9 +53,8 @@ func TestALeaseEndsOnce(t *testing.T) {
 	wantErr(t, l.Retry(bg, "again"), ErrConflict)
 	wantErr(t, l.Begin(bg), ErrConflict)
 	j := q.job(l.Delivery().Job)
-	if j.State != ticket.Sent || j.Attempts != 1 || j.Reason != "came out of bar" || j.FinishedAt == nil || j.Doubt {
-		t.Errorf("job %+v", j)
-	}
+	wantTrue(t, j.State == ticket.Sent && j.Attempts == 1 && j.FinishedAt != nil && !j.Doubt, j)
+	wantEqual(t, j.Reason, "came out of bar")
 }
 
 func TestAnEndThatCannotBeStoredDoesNotEndTheLease(t *testing.T) {
@@ -95,9 +94,7 @@ func TestMoveAllLeavesWhatPrints(t *testing.T) {
 	q.orders(4, "grill")
 	l := q.take("grill")
 	moved, err := q.MoveAll(bg, "grill", "bar")
-	if want := []uint64{5, 6, 7}; !slices.Equal(moved, want) || err != nil {
-		t.Errorf("moved as %d, %v; want %d", moved, err, want)
-	}
+	wantTrue(t, slices.Equal(moved, []uint64{5, 6, 7}) && err == nil, moved, err)
 	q.must(l.Return(bg, "no paper"))
 	q.printAll("bar", id(1), id(2), id(3))
 	q.printAll("grill", id(0))

@@ -9,9 +9,7 @@ import (
 func TestOptionsThatAreNotGivenHaveTheirDefaults(t *testing.T) {
 	o, err := Options{Path: "queue.db"}.complete()
 	must(t, err)
-	if o.DedupRetention != 168*time.Hour || o.HistoryRetention != 72*time.Hour || o.MaxBacklog != 100_000 {
-		t.Errorf("defaults %+v", o)
-	}
+	wantTrue(t, o.DedupRetention == 168*time.Hour && o.HistoryRetention == 72*time.Hour && o.MaxBacklog == 100_000, o)
 }
 
 func TestANegativeLimitIsRefused(t *testing.T) {

@@ -197,9 +197,8 @@ func TestAListHasThePagesThatItsLimitNeeds(t *testing.T) {
 		{Filter{Limit: 3, Oldest: true}, 3, 3, 1},
 	} {
 		jobs := q.jobs(c.f)
-		if len(jobs) != c.n || jobs[0].ID != c.first || jobs[c.n-1].ID != c.last {
-			t.Errorf("%+v: %d jobs, from %d to %d", c.f, len(jobs), jobs[0].ID, jobs[len(jobs)-1].ID)
-		}
+		wantEqual(t, len(jobs), c.n, c.f)
+		wantTrue(t, jobs[0].ID == c.first && jobs[c.n-1].ID == c.last, c.f, jobs[0].ID, jobs[c.n-1].ID)
 	}
 
 	received := q.job(1).ReceivedAt
@@ -220,9 +219,8 @@ func TestAListHasThePagesThatItsLimitNeeds(t *testing.T) {
 
 	pages := 0
 	stop := errors.New("stop")
-	if err := q.EachPage(bg, Filter{}, func(page []Job) error { pages++; return stop }); err != stop || pages != 1 {
-		t.Errorf("%d pages, %v", pages, err)
-	}
+	err := q.EachPage(bg, Filter{}, func(page []Job) error { pages++; return stop })
+	wantTrue(t, err == stop && pages == 1, pages, err)
 }
 
 // TestWhatReadsInPagesEndsWithItsContext: a page is one read.

@@ -40,9 +40,8 @@ func TestAReplacementThatFailsAtAnyStepLosesNothing(t *testing.T) {
 
 		q := r.start(t)
 		s := &stepper{}
-		if err := r.run(q.o, s.hooks()); err != nil || s.n != r.steps {
-			t.Errorf("%s: %v; it has %d steps, not %d", what, err, s.n, r.steps)
-		}
+		must(t, r.run(q.o, s.hooks()))
+		wantEqual(t, s.n, r.steps, what)
 		r.after(q)
 	}
 }

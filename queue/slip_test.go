@@ -75,9 +75,9 @@ func TestALineOfASlipNamesTheTicketAsPeopleCallIt(t *testing.T) {
 		"job 7; 19:30 UTC, 0 lines, id r": {},
 	} {
 		tk.Received, tk.Request = at, "r"
-		if l := slipLine(tk, 7, false); l.Name+"; "+strings.Join(l.Notes, ",") != want || l.Quantity != "1" {
-			t.Errorf("%+v, want %s", l, want)
-		}
+		l := slipLine(tk, 7, false)
+		wantEqual(t, l.Name+"; "+strings.Join(l.Notes, ","), want)
+		wantEqual(t, l.Quantity, "1")
 	}
 	l := slipLine(ticket.Ticket{Void: true, Refire: true}, 7, false)
 	wantTrue(t, l.Void && l.Refire, l)
@@ -99,9 +99,8 @@ func TestATicketThatIsCancelledInTheSameTransactionDoesNotExpire(t *testing.T) {
 		commit()
 		q.wantState(1, ticket.Cancelled)
 		slip := q.print("grill").Ticket
-		if slip.Venue != venue || slip.VenueName != "Da Mario" || slip.Zone != "Europe/Berlin" || len(slip.Lines) != 2 {
-			t.Errorf("slip %+v", slip)
-		}
+		wantTrue(t, slip.Venue == venue && slip.VenueName == "Da Mario" && slip.Zone == "Europe/Berlin", slip)
+		wantEqual(t, len(slip.Lines), 2)
 		q.accept(order("d", "grill"))
 		q.printAll("grill", "d")
 	})
