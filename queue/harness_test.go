@@ -417,6 +417,32 @@ func (q *testQueue) printShown() error {
 	return q.PrintShown(bg, "wall", "grill", t, q.KV("cards"), map[string][]byte{"card": []byte("on paper")})
 }
 
+// Short for Settle.
+
+func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, backup string) error {
+	return l.Settle(ctx, Settlement{End: Ack, Proof: proof, Backup: backup})
+}
+
+func (l *Lease) Retry(ctx context.Context, why string) error {
+	return l.Settle(ctx, Settlement{End: Retry, Reason: why})
+}
+
+func (l *Lease) Return(ctx context.Context, why string) error {
+	return l.Settle(ctx, Settlement{End: Return, Reason: why})
+}
+
+func (l *Lease) Hold(ctx context.Context, why string) error {
+	return l.Settle(ctx, Settlement{End: Hold, Reason: why})
+}
+
+func (l *Lease) Fail(ctx context.Context, why string) error {
+	return l.Settle(ctx, Settlement{End: Fail, Reason: why})
+}
+
+func (l *Lease) Move(ctx context.Context, to, by, why string) error {
+	return l.Settle(ctx, Settlement{End: Move, To: to, RefusedBy: by, Reason: why})
+}
+
 func (q *testQueue) job(id uint64) Job {
 	q.t.Helper()
 	j, _, _, err := q.Job(context.Background(), id)

@@ -22,8 +22,8 @@ import (
 // printer is the problem.
 const maxDoubt = 2
 
-// A Lease is a ticket lent to its station. Exactly one of Ack, Retry, Return, Hold, Fail and Move settles
-// it; until then the station is lent nothing else, so its tickets print in order.
+// A Lease is a ticket lent to its station. Settle ends it, once; until then the station is lent nothing else, so its
+// tickets print in order.
 //
 // That a ticket is lent is not on disk. A crash before Begin leaves the ticket as if it had never
 // been lent.
@@ -105,7 +105,8 @@ func (q *Queue) lend(station string) (l *Lease, changed <-chan struct{}, err err
 // commit does not delay the next ticket's preparation.
 func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 	if l.initial.doubts >= maxDoubt {
-		return false, l.Hold(ctx, "it may have come out twice already: look at the printer, then reprint or cancel it")
+		return false, l.Settle(ctx, Settlement{End: Hold,
+			Reason: "it may have come out twice already: look at the printer, then reprint or cancel it"})
 	}
 
 	var s jobState
@@ -126,7 +127,8 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 	}
 
 	if bad == nil && badPayload != nil && !errors.Is(badPayload, errChecksum) {
-		return false, l.Hold(ctx, "this version cannot read its ticket: install the newer one that has stored it")
+		return false, l.Settle(ctx, Settlement{End: Hold,
+			Reason: "this version cannot read its ticket: install the newer one that has stored it"})
 	}
 
 	if bad = errors.Join(bad, badPayload); bad != nil {
@@ -244,41 +246,27 @@ func (q *Queue) failing() bool {
 	return q.storageErr != nil
 }
 
-// How a lease is settled. Each settlement is one transaction of state, lane and books. A crash before
-// its commit leaves the ticket pending, and in doubt if it had begun: it prints again, marked. A
-// crash after it leaves the ticket settled.
-
-// Ack settles the lease: the ticket came out, and proof says how much is known about that. backup is the station that
-// printed it for its own; empty: its own did.
-func (l *Lease) Ack(ctx context.Context, proof ticket.Proof, backup string) error {
-	if !slices.Contains(ticket.Proofs(), proof) {
-		return fmt.Errorf("ack job %d: %q is not a proof", l.job, proof)
+// Settle settles the lease, in one transaction of state, lane and books. A crash before its commit leaves the ticket
+// pending, and in doubt if it had begun: it prints again, marked. A crash after it leaves the ticket settled.
+//
+// While storage fails the committer keeps trying. If ctx ends first, Settle returns, but the committer
+// still tries.
+func (l *Lease) Settle(ctx context.Context, how Settlement) error {
+	var invalid error
+	switch {
+	case how.End == Move:
+		invalid = checkName("station", how.To)
+	case how.End == Ack && !slices.Contains(ticket.Proofs(), how.Proof):
+		invalid = fmt.Errorf("%q is not a proof", how.Proof)
+	}
+	if invalid != nil {
+		return fmt.Errorf("%s job %d: %w", how.End, l.job, invalid)
 	}
 
-	return l.settle(ctx, "ack", func(b *batch, s jobState, _ bool) {
-		s.Attempts++
-		s.Doubts = l.initial.doubts // without this attempt's: it is resolved
-		s.PrintedBy = backup
-
-		why := ""
-		if backup != "" {
-			why = "came out of " + backup
-		}
-		b.finish(l.job, s, proof, why)
-	})
-}
-
-// settle settles the lease. The state that f gets has the attempts of when the ticket was lent, and its doubts with
-// this attempt's, if it has begun. So a Begin that failed but is on the disk is taken back, and a settlement that
-// failed but is on the disk can be written again.
-//
-// While storage fails the committer keeps trying. If ctx ends first, settle returns, but the committer
-// still tries.
-func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobState, begun bool)) error {
 	l.mu.Lock()
 	if l.settled {
 		l.mu.Unlock()
-		return fmt.Errorf("%s job %d: %w: its lease is over", verb, l.job, ErrConflict)
+		return fmt.Errorf("%s job %d: %w: its lease is over", how.End, l.job, ErrConflict)
 	}
 
 	l.settled = true // before the commit: whatever becomes of that, the station must not end it again
@@ -298,13 +286,49 @@ func (l *Lease) settle(ctx context.Context, verb string, f func(b *batch, s jobS
 			return nil
 		}
 
-		state.Attempts, state.Doubts = l.initial.attempts, l.initial.doubts
-		if begun {
-			state.Doubts = l.doubtsAfter(state.Doubts)
-		}
-		f(b, state, begun)
+		l.end(b, state, how, begun)
 		return nil
 	})
 
-	return wrap(err, "%s job %d", verb, l.job)
+	return wrap(err, "%s job %d", how.End, l.job)
+}
+
+// end writes a settlement. It is computed from the entry when the ticket was lent, with this attempt's doubt if it has
+// begun. So a Begin that failed but is on the disk is taken back, and a settlement that failed but is on the disk can
+// be written again.
+func (l *Lease) end(b *batch, s jobState, how Settlement, begun bool) {
+	s.Attempts, s.Doubts = l.initial.attempts, l.initial.doubts
+	if how.End != Return && (how.End != Hold || begun) {
+		s.Attempts++
+	}
+	if begun && how.End != Ack { // which resolves it
+		s.Doubts = l.doubtsAfter(s.Doubts)
+	}
+	s.Why = how.Reason
+
+	switch how.End {
+	case Ack:
+		s.PrintedBy = how.Backup
+		if how.Backup != "" {
+			s.Why = "came out of " + how.Backup
+		}
+		b.finish(l.job, s, how.Proof, s.Why)
+	default: // Retry, Return
+		if s.Doubts < maxDoubt { // it keeps its position, so the next ticket does not overtake it
+			b.setState(l.job, s)
+			return
+		}
+		s.Why = "it may have come out twice: " + s.Why
+		fallthrough
+	case Hold: // out of the way of the others, for a person
+		s.State = ticket.Held
+		b.setState(l.job, s)
+		b.noteOutcome(l.job, s, string(ticket.Held))
+	case Fail:
+		b.finish(l.job, s, ticket.Failed, s.Why)
+	case Move:
+		moved := s
+		moved.RefusedBy = append(slices.Clone(s.RefusedBy), how.RefusedBy)
+		b.moveTo(l.job, s, moved, how.To, b.encodeTicket(l.delivery.Ticket), s.Why)
+	}
 }

@@ -13,9 +13,8 @@
 // could take back.
 //
 // The life of a job: [Queue.Accept] enqueues it, [Queue.Take] lends it to its station as a [Lease],
-// [Lease.Begin] makes durable that it may come out from now on, and one of Ack, Retry, Return, Hold, Move
-// and Fail settles the lease. If the process dies after Begin and before the end, the ticket is in
-// doubt: it prints again, marked POSSIBLE DUPLICATE.
+// [Lease.Begin] makes durable that it may come out from now on, and [Lease.Settle] ends the lease. If the process dies
+// after Begin and before the end, the ticket is in doubt: it prints again, marked POSSIBLE DUPLICATE.
 //
 // All exported methods may be called concurrently.
 package queue

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -75,7 +76,7 @@ func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
 	w.lastAttempt = time.Now()
 
 	decided := judge(done, lease.Delivery().Doubt, lane.HoldDoubt)
-	if decided.end == endMove {
+	if decided.End == queue.Move {
 		decided = decided.onRefusal(lane, lease.Delivery(), cmp.Or(t.Name, w.name))
 	}
 	w.d.metrics.attempts.WithLabelValues(w.name, string(decided.result)).Inc()
@@ -187,63 +188,46 @@ func (g *beginGate) close() (called bool, err error) {
 	return g.called, g.err
 }
 
-// The words for the end of an attempt: its result is the label of a metric (ok, doubt, …), its
-// ending is the call that settles the lease, and that call gives the job its state. A verdict is the
-// result and the ending together. A proof is the state of a job that came out.
-
-// An ending is one of the six ways to settle a lease.
-type ending int
-
-const (
-	endAck ending = iota
-	endRetry
-	endReturn
-	endHold
-	endFail
-	endMove
-)
-
-// A verdict is the decision after an attempt.
+// A verdict is the decision after an attempt: how the lease is settled, which gives the job its state, and the label of
+// a metric (ok, doubt, …).
 type verdict struct {
-	end    ending
+	queue.Settlement
 	result result
-	reason string // for people; of endAck there is none
-	// Of endAck only: how it is known that it came out, and the station that printed, if it is not the ticket's own.
-	proof  ticket.Proof
-	backup string
-	// Of endMove only: the station that refused the ticket, and the one that gets it.
-	refusedBy, to string
+}
+
+func decide(end queue.End, r result, reason string) verdict {
+	return verdict{queue.Settlement{End: end, Reason: reason}, r}
 }
 
 // judge decides how an attempt ends. doubted says that an earlier attempt may have printed the
 // ticket, so this copy was marked POSSIBLE DUPLICATE. holdDoubt is the [Lane]'s.
 func judge(a attempt, doubted, holdDoubt bool) verdict {
 	if a.err == nil {
-		return verdict{end: endAck, result: resultOK, proof: a.proof}
+		return verdict{queue.Settlement{End: queue.Ack, Proof: a.proof}, resultOK}
 	}
 	why := a.err.Error()
 	lastAllowed := a.begun && !a.idempotent && (doubted || holdDoubt) // one more could cook the order twice
 
 	switch {
 	case a.interrupted && lastAllowed:
-		return verdict{end: endHold, result: resultInterrupted, reason: holdReason(doubted, why)}
+		return decide(queue.Hold, resultInterrupted, holdReason(doubted, why))
 	case a.interrupted:
-		return verdict{end: endReturn, result: resultInterrupted, reason: "interrupted by shutdown: " + why}
+		return decide(queue.Return, resultInterrupted, "interrupted by shutdown: "+why)
 	case a.beginErr != nil:
-		return verdict{end: endReturn, result: resultInterrupted, reason: "could not begin: " + a.beginErr.Error()}
+		return decide(queue.Return, resultInterrupted, "could not begin: "+a.beginErr.Error())
 	case ticket.IsPermanent(a.err) && a.begun && !a.idempotent:
-		return verdict{end: endHold, result: resultPermanent, reason: "cannot be printed, but a part may have come " +
-			"out; check, then reprint or cancel: " + why}
+		return decide(queue.Hold, resultPermanent, "cannot be printed, but a part may have come "+
+			"out; check, then reprint or cancel: "+why)
 	case ticket.IsPermanent(a.err):
-		return verdict{end: endMove, result: resultPermanent, reason: why}
+		return decide(queue.Move, resultPermanent, why)
 	case lastAllowed:
-		return verdict{end: endHold, result: resultDoubt, reason: holdReason(doubted, why)}
+		return decide(queue.Hold, resultDoubt, holdReason(doubted, why))
 	case a.begun: // checked before NotReady: if paper runs out after the first byte, it was an attempt
-		return verdict{end: endRetry, result: resultDoubt, reason: "failed after the first byte: " + why}
+		return decide(queue.Retry, resultDoubt, "failed after the first byte: "+why)
 	case ticket.IsNotReady(a.err):
-		return verdict{end: endReturn, result: resultNotReady, reason: why}
+		return decide(queue.Return, resultNotReady, why)
 	default:
-		return verdict{end: endRetry, result: resultCleanFailure, reason: why}
+		return decide(queue.Retry, resultCleanFailure, why)
 	}
 }
 
@@ -251,21 +235,21 @@ func judge(a attempt, doubted, holdDoubt bool) verdict {
 // the lane's list that has not refused it, so it is at each one once. A test ticket stays: the person who sent
 // it waits for the answer, and no cook needs it.
 func (v verdict) onRefusal(lane Lane, d ticket.Delivery, by string) verdict {
-	v.reason = "refused by " + by + ": " + v.reason
+	v.Reason = "refused by " + by + ": " + v.Reason
 	if d.Ticket.Kind == ticket.Test {
-		v.end = endFail
+		v.End = queue.Fail
 		return v
 	}
 
-	v.refusedBy = by
+	v.RefusedBy = by
 	for _, name := range lane.OnRefusal {
 		if name != by && !slices.Contains(d.RefusedBy, name) {
-			v.to = name
+			v.To = name
 			return v
 		}
 	}
 
-	v.end, v.reason = endHold, "no other station takes it; reprint it at another one, or cancel it: "+v.reason
+	v.End, v.Reason = queue.Hold, "no other station takes it; reprint it at another one, or cancel it: "+v.Reason
 	return v
 }
 
@@ -289,24 +273,24 @@ func (v verdict) failedClean(a attempt) bool {
 func (v verdict) withEarlier(earlier []verdict) verdict {
 	var why []string
 	for _, e := range earlier {
-		why = append(why, e.reason)
-		if e.end == endRetry && v.result == resultNotReady {
-			v.end = endRetry // one of them counts as an attempt
+		why = append(why, e.Reason)
+		if e.End == queue.Retry && v.result == resultNotReady {
+			v.End = queue.Retry // one of them counts as an attempt
 		}
 	}
 
-	if v.end != endAck {
-		v.reason = strings.Join(append(why, v.reason), "; ")
+	if v.End != queue.Ack {
+		v.Reason = strings.Join(append(why, v.Reason), "; ")
 	}
 	return v
 }
 
 // onBackup adds the name of the backup.
 func (v verdict) onBackup(backup string) verdict {
-	if v.end == endAck {
-		v.backup = backup
+	if v.End == queue.Ack {
+		v.Backup = backup
 	} else {
-		v.reason = "on " + backup + ": " + v.reason
+		v.Reason = "on " + backup + ": " + v.Reason
 	}
 	return v
 }

@@ -98,10 +98,9 @@ type Queue interface {
 	Expire(ctx context.Context, station string, olderThan time.Duration) (int, error)
 }
 
-// A Lease is one ticket lent to its station. Exactly one of Ack, Retry, Return, Hold, Fail and Move settles
-// it. Those wait while the storage fails. If ctx ends first they return its error, but the queue may
-// still store the settlement, so the caller does not know whether the ticket is settled. If it never
-// is, the ticket is as it was after Begin; if Begin was not called, as if it had never been taken.
+// A Lease is one ticket lent to its station. Settle ends it, once. It waits while the storage fails. If ctx ends first
+// it returns its error, but the queue may still store the settlement, so the caller does not know whether the ticket is
+// settled. If it never is, the ticket is as it was after Begin; if Begin was not called, as if it had never been taken.
 type Lease interface {
 	Delivery() ticket.Delivery
 	Waited() time.Duration // since the ticket was accepted; never shrinks
@@ -111,14 +110,7 @@ type Lease interface {
 
 	SetIdempotent(is bool) // before Begin: whether the station is [Idempotent]
 	Untouched()            // takes a Begin back: no ticket byte was sent after all
-
-	Ack(ctx context.Context, proof ticket.Proof, backup string) error // the ticket is out, of a backup if one is named
-	Retry(ctx context.Context, reason string) error                   // counts as an attempt; in doubt if begun
-	Return(ctx context.Context, reason string) error                  // no attempt; in doubt if ever begun
-	Hold(ctx context.Context, reason string) error                    // a person must decide; the next ticket follows
-	Fail(ctx context.Context, reason string) error                    // it has failed for good; the next ticket follows
-	// Move sends the ticket to another station's queue, because the station refusedBy will never take it.
-	Move(ctx context.Context, to, refusedBy, reason string) error
+	Settle(ctx context.Context, how queue.Settlement) error
 }
 
 // From makes q usable by a [Dispatcher].

@@ -221,7 +221,7 @@ func (q *testQueue) job(name string) queue.Job {
 func (q *testQueue) leaveInDoubt(station string) {
 	q.t.Helper()
 	l, err := q.Queue.Take(q.t.Context(), station)
-	must(q.t, errors.Join(err, l.Begin(q.t.Context()), l.Return(q.t.Context(), "")))
+	must(q.t, errors.Join(err, l.Begin(q.t.Context()), l.Settle(q.t.Context(), queue.Settlement{End: queue.Return})))
 }
 
 // setErrors sets the errors of Take and Expire.
@@ -271,48 +271,29 @@ func (l *testLease) Begin(ctx context.Context) error {
 	return l.Lease.Begin(ctx)
 }
 
-func (l *testLease) end(ctx context.Context, how string, f func(context.Context, string) error, reason string) error {
+func (l *testLease) Settle(ctx context.Context, how queue.Settlement) error {
 	if l.ended {
-		l.q.t.Errorf("%s after its end", how)
+		l.q.t.Errorf("%s after its end", how.End)
 	}
 	l.ended = true
 	if l.q.settling == nil && ctx.Err() != nil {
-		l.q.t.Errorf("%s with a context that has ended", how)
+		l.q.t.Errorf("%s with a context that has ended", how.End)
 	}
 	if l.q.settling != nil {
 		if err := l.q.settling(ctx); err != nil { // as if it had never been taken
 			l.Untouched()
-			_ = l.Lease.Return(context.Background(), "")
+			_ = l.Lease.Settle(context.Background(), queue.Settlement{End: queue.Return})
 			return err
 		}
 	}
+	end := string(how.End)
+	if how.To != "" {
+		end += " to " + how.To
+	}
 	l.q.mu.Lock()
-	l.q.ends = append(l.q.ends, fmt.Sprintf("%s %s %s", l.Delivery().Station, l.Delivery().Ticket.Request, how))
+	l.q.ends = append(l.q.ends, fmt.Sprintf("%s %s %s", l.Delivery().Station, l.Delivery().Ticket.Request, end))
 	l.q.mu.Unlock()
-	return f(ctx, reason)
-}
-
-func (l *testLease) Ack(ctx context.Context, proof ticket.Proof, detail string) error {
-	ack := func(ctx context.Context, detail string) error { return l.Lease.Ack(ctx, proof, detail) }
-	return l.end(ctx, "ack", ack, detail)
-}
-
-func (l *testLease) Retry(ctx context.Context, why string) error {
-	return l.end(ctx, "retry", l.Lease.Retry, why)
-}
-func (l *testLease) Return(ctx context.Context, why string) error {
-	return l.end(ctx, "return", l.Lease.Return, why)
-}
-func (l *testLease) Hold(ctx context.Context, why string) error {
-	return l.end(ctx, "hold", l.Lease.Hold, why)
-}
-func (l *testLease) Fail(ctx context.Context, why string) error {
-	return l.end(ctx, "fail", l.Lease.Fail, why)
-}
-
-func (l *testLease) Move(ctx context.Context, to, by, why string) error {
-	move := func(ctx context.Context, why string) error { return l.Lease.Move(ctx, to, by, why) }
-	return l.end(ctx, "move to "+to, move, why)
+	return l.Lease.Settle(ctx, how)
 }
 
 // shown enqueues a ticket that the screen of a station then shows.
@@ -321,7 +302,7 @@ func (h *harness) shown(station string) ticket.Delivery {
 	h.q.enqueue(station, "shown")
 	lease, err := h.q.Queue.Take(h.t.Context(), station)
 	if err == nil {
-		err = lease.Ack(h.t.Context(), ticket.Shown, "")
+		err = lease.Settle(h.t.Context(), queue.Settlement{End: queue.Ack, Proof: ticket.Shown})
 	}
 	must(h.t, err)
 	return lease.Delivery()

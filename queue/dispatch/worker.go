@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
 
@@ -102,7 +103,7 @@ func (w *worker) cycle(ctx context.Context, lane Lane) {
 		// In doubt although no attempt of this worker left it so: after a crash, or it was moved here.
 		// No marked copy was begun.
 		why := holdReason(false, "an earlier attempt did not end")
-		if !w.settle(lease, verdict{end: endHold, result: resultDoubt, reason: why}) {
+		if !w.settle(lease, decide(queue.Hold, resultDoubt, why)) {
 			w.sleep(ctx, w.queuePause())
 		}
 		return
@@ -171,10 +172,10 @@ func (w *worker) logQueueError(msg string, err error) {
 
 // conclude settles the lease after the attempts of this cycle, and returns how long to pause.
 func (w *worker) conclude(lease Lease, a attempt, v verdict) time.Duration {
-	if v.end == endAck && !slices.Contains(ticket.Proofs(), v.proof) {
+	if v.End == queue.Ack && !slices.Contains(ticket.Proofs(), v.Proof) {
 		// A bug in the station. It reports success, so store the weakest claim.
-		w.log.Warn("station gave no proof, counted as sent", "proof", string(v.proof))
-		v.proof = ticket.Sent
+		w.log.Warn("station gave no proof, counted as sent", "proof", string(v.Proof))
+		v.Proof = ticket.Sent
 	}
 
 	settled := w.settle(lease, v)
@@ -198,7 +199,7 @@ func (w *worker) conclude(lease Lease, a attempt, v verdict) time.Duration {
 
 // returnUntried returns a ticket that no station was given.
 func (w *worker) returnUntried(ctx context.Context, lease Lease, why string) {
-	if !w.settle(lease, verdict{end: endReturn, result: resultInterrupted, reason: why}) {
+	if !w.settle(lease, decide(queue.Return, resultInterrupted, why)) {
 		w.sleep(ctx, w.queuePause())
 	}
 }
@@ -226,7 +227,7 @@ func (w *worker) settle(lease Lease, v verdict) bool {
 		}
 	})()
 
-	err := v.apply(ctx, lease)
+	err := lease.Settle(ctx, v.Settlement)
 	if err == nil {
 		w.noteEnd(lease, v, waited)
 		return true
@@ -246,49 +247,31 @@ func (w *worker) noteEnd(lease Lease, v verdict, waited time.Duration) {
 	attrs := ticketAttrs(lease)
 	count := func(as ticket.State) { w.d.metrics.tickets.WithLabelValues(w.name, string(as)).Inc() }
 
-	switch v.end {
-	case endAck:
+	switch v.End {
+	case queue.Ack:
 		w.queueFailures = 0
-		count(v.proof)
+		count(v.Proof)
 		w.d.metrics.wait.WithLabelValues(w.name).Observe(waited.Seconds())
-		attrs = append(attrs, "outcome", string(v.proof), "wait", waited)
-		if v.backup != "" {
-			attrs = append(attrs, "backup", v.backup)
+		attrs = append(attrs, "outcome", string(v.Proof), "wait", waited)
+		if v.Backup != "" {
+			attrs = append(attrs, "backup", v.Backup)
 		}
 		w.log.Info("ticket delivered", attrs...)
 		return
-	case endHold:
+	case queue.Hold:
 		count(ticket.Held)
-		w.log.Error("ticket held; reprint or cancel it", append(attrs, "outcome", "held", "reason", v.reason)...)
-	case endFail:
+		w.log.Error("ticket held; reprint or cancel it", append(attrs, "outcome", "held", "reason", v.Reason)...)
+	case queue.Fail:
 		count(ticket.Failed)
-		w.log.Error("ticket failed; it is not tried again", append(attrs, "outcome", "failed", "reason", v.reason)...)
-	case endMove:
+		w.log.Error("ticket failed; it is not tried again", append(attrs, "outcome", "failed", "reason", v.Reason)...)
+	case queue.Move:
 		w.log.Warn("ticket refused, another station gets it",
-			append(attrs, "refused_by", v.refusedBy, "to", v.to, "reason", v.reason)...)
+			append(attrs, "refused_by", v.RefusedBy, "to", v.To, "reason", v.Reason)...)
 	default:
 		return
 	}
 
 	w.update(func(s *Status) { s.Attempt = 0 })
-}
-
-// apply ends the lease as the verdict says.
-func (v verdict) apply(ctx context.Context, lease Lease) error {
-	switch v.end {
-	case endAck:
-		return lease.Ack(ctx, v.proof, v.backup)
-	case endRetry:
-		return lease.Retry(ctx, v.reason)
-	case endReturn:
-		return lease.Return(ctx, v.reason)
-	case endHold:
-		return lease.Hold(ctx, v.reason)
-	case endMove:
-		return lease.Move(ctx, v.to, v.refusedBy, v.reason)
-	default:
-		return lease.Fail(ctx, v.reason)
-	}
 }
 
 // ticketAttrs identify a ticket in the log.

@@ -118,10 +118,10 @@ func testQueue(t *testing.T) *queue.Queue {
 	sent, err := q.Take(t.Context(), "grill")
 	must(err)
 	must(sent.Begin(t.Context()))
-	must(sent.Ack(t.Context(), ticket.Sent, ""))
+	must(sent.Settle(t.Context(), queue.Settlement{End: queue.Ack, Proof: ticket.Sent}))
 	held, err := q.Take(t.Context(), "old")
 	must(err)
-	must(held.Hold(t.Context(), "paper"))
+	must(held.Settle(t.Context(), queue.Settlement{End: queue.Hold, Reason: "paper"}))
 	q.SetStations([]string{"grill", "bar"})
 	return q
 }

@@ -20,6 +20,7 @@ import (
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/printer/layout"
+	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
 )
@@ -59,7 +60,7 @@ func TestAPageThatIsOldChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Hold(t.Context(), "it may have come out"); err != nil {
+	if err := l.Settle(t.Context(), queue.Settlement{End: queue.Hold, Reason: "it may have come out"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Hold(t.Context(), "bar", "again"); err != nil {

@@ -28,7 +28,8 @@ func TestWhatBecomesOfATicketIsToldOnceWithItsProof(t *testing.T) {
 		after(4 * time.Minute)
 		l, err := q.Take(t.Context(), "grill")
 		if err == nil {
-			err = errors.Join(l.Begin(t.Context()), l.Ack(t.Context(), ticket.Processed, ""))
+			printed := queue.Settlement{End: queue.Ack, Proof: ticket.Processed}
+			err = errors.Join(l.Begin(t.Context()), l.Settle(t.Context(), printed))
 		}
 		if err != nil {
 			t.Fatal(err)
