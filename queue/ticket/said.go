@@ -160,32 +160,22 @@ func appendFlags(b []byte, flags ...bool) []byte {
 // rawSaid is the text of JSON on a ticket without the members that may differ in a retry: metadata, times, and the ids
 // that things have of their own. No cook knows a dish by these. The text need not be JSON.
 func rawSaid(raw string) string {
-	var said strings.Builder
-	from := 0 // the bytes before it are written, or left out
-	for i := 0; i < len(raw); {
-		if raw[i] != '"' {
-			i++
-			continue
+	return stringOrMember.ReplaceAllStringFunc(raw, func(member string) string {
+		parts := stringOrMember.FindStringSubmatch(member)
+		key, value := strings.Trim(parts[1], `"`), strings.Trim(parts[2], `"`)
+		isOwnID := key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
+			strings.Count(value, "-") == 4
+		if value != "" && (IsMetadata(key) || IsTime(key, value) || isOwnID) {
+			return ""
 		}
-
-		end := stringEnd(raw, i)
-		if colon := skipBlanks(raw, end); colon < len(raw) && raw[colon] == ':' {
-			key, begin := raw[i+1:end-1], skipBlanks(raw, colon+1)
-			value := scalar(raw[begin:])
-			isOwnID := key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
-				strings.Count(value, "-") == 4
-			if IsMetadata(key) || IsTime(key, value) || isOwnID {
-				said.WriteString(raw[from:i])
-				end = valueEnd(raw, begin)
-				from = end
-			}
-		}
-		i = end
-	}
-
-	said.WriteString(raw[from:])
-	return said.String()
+		return member
+	})
 }
+
+// stringOrMember matches a string, and if it is a key of a text or a number, that too. So it begins at no quotation
+// mark that ends a string.
+var stringOrMember = regexp.MustCompile(
+	`("(?:[^"\\]|\\.)*")(?:\s*:\s*("(?:[^"\\]|\\.)*"|[-+.\w]+)\s*)?`)
 
 // IsMetadata says that a key is about the transport or the service's database, not about the order. It does not print,
 // and its value may differ in a retry. An allergy, a note or a cancellation is about the order under any key.
@@ -200,22 +190,6 @@ func isSpoken(key string) bool {
 
 var spokenWords = []string{"allerg", "diet", "intoleran", "anaphyl", "note", "comment", "instruct", "remark",
 	"void", "cancel", "delete", "refund", "reject", "returned"}
-
-// scalar is the text or the number with which rest begins; of anything else, "".
-func scalar(rest string) string {
-	if rest == "" || rest[0] == '{' || rest[0] == '[' {
-		return ""
-	}
-	return strings.Trim(rest[:valueEnd(rest, 0)], " \t\r\n\"")
-}
-
-// skipBlanks is the index of the first byte from i on that is not blank.
-func skipBlanks(json string, i int) int {
-	for i < len(json) && (json[i] == ' ' || json[i] == '\t' || json[i] == '\r' || json[i] == '\n') {
-		i++
-	}
-	return i
-}
 
 // IsTime says whether a text or a number under a key is a time.
 func IsTime(key, value string) bool {
@@ -246,39 +220,6 @@ func IsTimeKey(key string) bool {
 }
 
 var timeWords = []string{"at", "on", "time", "date", "datetime", "timestamp", "ts", "epoch"}
-
-// stringEnd is the index behind the string that begins at i.
-func stringEnd(body string, i int) int {
-	for i++; i < len(body) && body[i] != '"'; i++ {
-		if body[i] == '\\' {
-			i++
-		}
-	}
-	return min(i+1, len(body))
-}
-
-// valueEnd is the index of the comma or bracket that ends the value that begins at i.
-func valueEnd(body string, i int) int {
-	for depth := 0; i < len(body); {
-		switch body[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth < 0 {
-				return i
-			}
-		case ',':
-			if depth == 0 {
-				return i
-			}
-		case '"':
-			i = stringEnd(body, i)
-			continue
-		}
-		i++
-	}
-	return i
-}
 
 // Hash is a short name for a list of words. Each is hashed with its length, so that no two lists of as many
 // words have the same bytes. Displays compare it with the hashes that earlier versions sent.
