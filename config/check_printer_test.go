@@ -25,9 +25,7 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
       invert: false },
       layout: { modifier_size: 1x1, header: [number], blank_lines: 1, footer: ["job {job}"] }`,
 		"buzzer: , layout: ")+"fonts: [thai.ttf, /usr/share/fonts]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := DefaultPrinter()
 	want.Name, want.Address = "p", "tcp://h:1"
 	want.Confirm, want.Linger, want.PollEvery, want.WaitForPerson, want.Copies, want.QR = "status", 0, 0, time.Hour,
@@ -50,9 +48,7 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
 func TestAMACAddressIsReadInEveryNotation(t *testing.T) {
 	for _, text := range []string{"00:26:ab:12:34:56", "00:26:AB:12:34:56", "00-26-AB-12-34-56", "0026.ab12.3456"} {
 		c, err := Parse("t.yaml", []byte(twoPrinters("mac: "+text, `mac: ""`)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := c.Printers[0].MAC; got != "00:26:ab:12:34:56" || c.Printers[1].MAC != "" {
 			t.Errorf("%s: %q %q", text, got, c.Printers[1].MAC)
 		}

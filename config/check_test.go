@@ -36,9 +36,7 @@ func TestTheCertificateOfAnACMEServerIsBesideTheDatabase(t *testing.T) {
 	path := filepath.Join(dir, "ticketrail.yaml")
 	c, err := Parse(path, []byte(good+
 		"receiver: { listen: \"0.0.0.0:443\", tls: { acme: { name: kitchen.example.com, ca_file: a.crt } } }\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cert, key := c.WebhookFiles()
 	const kept = "/var/lib/ticketrail/acme/acme-v02.api.letsencrypt.org/kitchen.example.com"
 	if cert != kept || key != kept || c.Receiver.TLS.ACME.CAFile != dir+"/a.crt" ||
@@ -53,9 +51,7 @@ func TestTheCertificateOfAnACMEServerIsBesideTheDatabase(t *testing.T) {
 
 func TestRelativeFileNamesAreRelativeToTheFile(t *testing.T) {
 	c, err := Parse("/srv/kitchen/t.yaml", []byte(good+"storage: { path: t.db }\nadmin: { socket: run/s }\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if c.Storage.Path != "/srv/kitchen/t.db" || c.Admin.Socket != "/srv/kitchen/run/s" {
 		t.Errorf("%q %q", c.Storage.Path, c.Admin.Socket)
 	}
@@ -78,22 +74,14 @@ func TestTheAlarmsOfTheFileReplaceTheDefaults(t *testing.T) {
 func writePair(t *testing.T, dir, name string) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	template := x509.Certificate{SerialNumber: big.NewInt(1)}
 	cert, err := x509.CreateCertificate(nil, &template, &template, public, private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	der, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for file, block := range map[string]*pem.Block{name + ".crt": {Type: "CERTIFICATE", Bytes: cert},
 		name + ".key": {Type: "PRIVATE KEY", Bytes: der}} {
-		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600))
 	}
 }

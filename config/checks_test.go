@@ -12,15 +12,11 @@ import (
 func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 	const list, wholeFile = "testdata/checks.txt", "whole file"
 	b, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n\n")
 	dir := t.TempDir()
 	for name, text := range secretFiles {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	writePair(t, dir, "a")
 	writePair(t, dir, "b")
@@ -39,9 +35,7 @@ func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 		got = append(got, block)
 	}
 	if *update {
-		if err := os.WriteFile(list, []byte(strings.Join(got, "\n\n")+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(list, []byte(strings.Join(got, "\n\n")+"\n"), 0o644))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -80,9 +80,7 @@ fallback: grill # last line`
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := test.edit([]byte(file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), changedLines(file+"\n", string(got))); diff != "" {
 				t.Error(diff)
 			}
@@ -92,9 +90,7 @@ fallback: grill # last line`
 
 func TestWhatWasAddedByAnEditIsRemovedByOne(t *testing.T) {
 	shipped, err := os.ReadFile("../deploy/ticketrail.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, file := range []string{string(shipped), "fallback: x\nnotify:\nlog: {}\n", "fallback: x\nnotify: {}\n",
 		"fallback: notify\n"} { // a station's name
 		with, err := AddRecipient([]byte(file), "Ann", "ntfy://ntfy.sh/x")

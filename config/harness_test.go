@@ -30,9 +30,7 @@ fallback: grill
 func load(t *testing.T, text string) (*Config, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ticketrail.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return Load(path)
 }
 
@@ -40,9 +38,7 @@ func load(t *testing.T, text string) (*Config, error) {
 func mustLoad(t *testing.T, text string) *Config {
 	t.Helper()
 	c, err := load(t, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -94,9 +90,7 @@ func diffConfig(want, got Config) string {
 func secretFile(t *testing.T, text string, mode os.FileMode) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "webhook")
-	if err := os.WriteFile(name, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte(text), mode))
 	return name
 }
 
@@ -106,4 +100,12 @@ func errText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// must ends the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

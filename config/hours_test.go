@@ -9,9 +9,7 @@ func venueWith(t *testing.T, hours ...string) (v Venue) {
 	t.Helper()
 	for _, text := range hours {
 		var h Hours
-		if err := h.UnmarshalText([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.UnmarshalText([]byte(text)))
 		v.Hours = append(v.Hours, h)
 	}
 	return v
@@ -27,9 +25,7 @@ func TestAVenueIsOpenDuringItsHoursAlsoOverMidnight(t *testing.T) {
 	} {
 		local, err := time.Parse("2006-01-02 Mon 15:04", map[string]string{"Mon": "2026-11-23 ", "Tue": "2026-11-24 ",
 			"Thu": "2026-11-26 ", "Fri": "2026-11-27 ", "Sat": "2026-11-28 ", "Sun": "2026-11-29 "}[at[:3]]+at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := v.OpenAt(local); got != want {
 			t.Errorf("%s: open is %v", at, got)
 		}

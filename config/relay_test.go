@@ -13,9 +13,7 @@ func loadRelay(t *testing.T, text string) (*Relay, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, data := range map[string]string{"relay.yaml": text, "nats.password": "0123456789abcdefghijklmnop"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
 	}
 	return LoadRelay(filepath.Join(dir, "relay.yaml"))
 }
@@ -24,9 +22,7 @@ const goodRelay = "nats: { urls: ['nats://10.0.0.21:4222'], password_file: nats.
 
 func TestARelayNeedsOnlyItsServersAndTheirPassword(t *testing.T) {
 	r, err := loadRelay(t, goodRelay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.NATS.Replicas != 3 || r.NATS.DedupRetention != 72*time.Hour || r.Receiver.Listen != "127.0.0.1:8443" ||
 		r.Metrics.Listen != "127.0.0.1:9321" || r.NATS.Password.Reveal() != "0123456789abcdefghijklmnop" {
 		t.Errorf("it has other defaults: %+v", r)
@@ -63,9 +59,7 @@ func TestMistakesInARelaysFileAreNamed(t *testing.T) {
 
 func TestTheServersOfARelayNeedARestart(t *testing.T) {
 	r, err := loadRelay(t, goodRelay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	other := *r
 	other.NATS.Replicas, other.Log.Level = 1, "debug"
 	if keys := r.NeedsRestart(&other); !slices.Equal(keys, []string{"nats.replicas"}) {

@@ -26,9 +26,7 @@ func TestASecretIsAlwaysShownAsAsterisks(t *testing.T) {
 	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "s", s, "h", holder)
 	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "s", s, "h", holder)
 	j, err := json.Marshal(map[string]any{"s": s, "h": holder})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b.Write(j)
 	for _, leak := range []string{one, one[:6], fmt.Sprintf("%x", one[:6])} {
 		if strings.Contains(b.String(), leak) {
@@ -62,9 +60,7 @@ func TestAVenueHasASecretOfItsOwn(t *testing.T) {
 		return load(t, text+"receiver: { secret_file: "+secretFile(t, all, 0o600)+" }\n")
 	}
 	c, err := own(one, two+"\n"+two+"x", one+"y")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s := c.Venues[0].Secrets; len(s) != 2 || s[0].Reveal() != two || c.Venues[1].Secrets[0].Reveal() != one+"y" {
 		t.Errorf("%+v", c.Venues)
 	}

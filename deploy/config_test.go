@@ -52,9 +52,7 @@ func TestTheConfigurationStatesTheDefaults(t *testing.T) {
 
 func TestEveryKeyIsInTheConfigurationWithAComment(t *testing.T) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(deploy.Config), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal([]byte(deploy.Config), &doc))
 	lines := strings.Split(deploy.Config, "\n")
 	seen := map[string]bool{}
 	var walk func(path string, n *yaml.Node)
@@ -129,17 +127,21 @@ func TestEveryFileToInstallIsEmbedded(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // load loads the configuration as the daemon does.
 func load(t *testing.T) *config.Config {
 	t.Helper()
 	c, err := config.Load("ticketrail.yaml")
+	must(t, err)
+	return c
+}
+
+// must ends the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
 }

@@ -60,9 +60,7 @@ func TestEachAlertOfTheRelayFiresOnceForItsCauseNotBeforeItsLimitAndClears(t *te
 		expect(r.Alert, limit.series, map[int]string{limit.minute - 1: none, limit.minute: once})
 	}
 	for name, text := range map[string]string{"rules.yml": read(t, relayRules), "test.yml": b.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	rules := filepath.Join(dir, "rules.yml")
 	if out, err := run(t, "promtool", "check", "rules", "--lint=all", "--lint-fatal", rules); err != nil {
@@ -85,9 +83,7 @@ const relayRules = "relay/ticketrail-relay.rules.yml"
 func rulesOfTheRelay(t *testing.T) []rule {
 	t.Helper()
 	var file struct{ Groups []struct{ Rules []rule } }
-	if err := yaml.Unmarshal([]byte(read(t, relayRules)), &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal([]byte(read(t, relayRules)), &file))
 	return file.Groups[0].Rules
 }
 

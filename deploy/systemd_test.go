@@ -38,9 +38,7 @@ func TestSystemdReportsNothingAboutTheUnits(t *testing.T) {
 	// The same check must report a wrong key, or no output would prove nothing.
 	name := filepath.Join(root, "usr/lib/systemd/system/ticketrail.service")
 	wrong := strings.Replace(read(t, "ticketrail.service"), "WatchdogSec", "WatchdogSek", 1)
-	if err := os.WriteFile(name, []byte(wrong), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte(wrong), 0o644))
 	if out := verify(); !strings.Contains(out, "WatchdogSek") {
 		t.Errorf("a key that does not exist goes unnoticed: %q", out)
 	}
@@ -64,13 +62,9 @@ func TestTheServicesHaveALowSystemdExposure(t *testing.T) {
 func TestSysusersAcceptsTheUserAndItsGroups(t *testing.T) {
 	slow.Test(t, "systemd-sysusers")
 	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(root, "etc"), 0o755))
 	conf, err := filepath.Abs("sysusers.d/ticketrail.conf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := run(t, "systemd-sysusers", "--dry-run", "--root="+root, conf)
 	if err != nil || strings.Contains(out, "ailed") {
 		t.Errorf("%v\n%s", err, out)
@@ -133,12 +127,8 @@ func machine(t *testing.T) string {
 	root := t.TempDir()
 	put := func(name, text string, mode os.FileMode) {
 		name = filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must(t, os.WriteFile(name, []byte(text), mode))
 	}
 	for _, unit := range units {
 		put("usr/lib/systemd/system/"+filepath.Base(unit), read(t, unit), 0o644)
@@ -158,9 +148,7 @@ func machine(t *testing.T) string {
 func read(t *testing.T, name string) string {
 	t.Helper()
 	b, err := deploy.Files.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 

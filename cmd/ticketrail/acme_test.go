@@ -22,9 +22,7 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	k, s, metrics := newDaemon(t, "", "grill"), newPebble(t), freeAddr(t)
 	address := freeAddr(t)
 	b, err := os.ReadFile(k.conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	useName := func(name string) {
 		text := strings.NewReplacer(`receiver: { listen: "127.0.0.1:0"`, fmt.Sprintf(
 			"receiver: { tls: { acme: { name: %s, directory: \"https://%s/dir\", ca_file: %q } }, listen: %q",
@@ -47,9 +45,7 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		cert := c.ConnectionState().PeerCertificates[0]
 		if first == nil {
 			first = cert
@@ -90,9 +86,7 @@ type pebble struct {
 func newPebble(t *testing.T) *pebble {
 	t.Helper()
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &pebble{frontProxy: &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)},
 		control: freeAddr(t), names: &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)},
 		programs: filepath.Join(cache, "ticketrail", "pebble-"+pebbleVersion)}
@@ -115,9 +109,7 @@ func newPebble(t *testing.T) *pebble {
 func (s *pebble) start(box string) *x509.CertPool {
 	s.t.Helper()
 	_, port, err := net.SplitHostPort(box)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	cert, key := filepath.Join(s.dir, "cert.pem"), filepath.Join(s.dir, "key.pem")
 	s.write("pebble.json", fmt.Sprintf(`{"pebble": { "listenAddress": %q, "managementListenAddress": %q,
 		"certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s, "retryAfter": {"authz": 1, "order": 1} } }`,
@@ -132,9 +124,7 @@ func (s *pebble) start(box string) *x509.CertPool {
 		_, err := s.get("POST", "http://"+manage+"/set-servfail", `{"host": "lost.example.com"}`)
 		return err
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	var root string
 	err = eventually(func() (err error) {
 		root, err = s.get("GET", "https://"+s.control+"/roots/0", "")

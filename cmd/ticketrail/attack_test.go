@@ -85,9 +85,7 @@ func TestOrdersMonitoringAndCommandsAreAnsweredWhateverOthersHoldOpen(t *testing
 		k.client.Transport.(*http.Transport).DisableKeepAlives = i >= 3
 		k.accept(newOrder(fmt.Sprint("order ", i), "grill"))
 		resp, err := k.client.Get("http://" + metrics + "/metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != 200 || err != nil {
@@ -109,20 +107,16 @@ func TestListingsOfAllJobsTakeLittleMemory(t *testing.T) {
 	edit(t, k.conf, "receiver: { ", "receiver: { max_body: 8MiB, respond_within: 4800ms, ")
 	edit(t, k.conf, "storage: { ", fmt.Sprintf("storage: { max_backlog: %d, ", size))
 	k.start()
-	if err := k.control().Hold(t.Context(), "grill", "a test"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.control().Hold(t.Context(), "grill", "a test"))
 	for i := range size / 1000 {
 		body := fmt.Appendf(nil, `{"records":[{"id":"%d","items":[]}%s]}`, i,
 			strings.Repeat(`,{"id":"record","orderNumber":"142","table":"B10","items":[{"name":"Pie"}]}`, 999))
-		if err := eventually(func() error { // the commit of so many can take longer than the daemon waits
+		must(t, eventually(func() error { // the commit of so many can take longer than the daemon waits
 			if got := postBody(http.DefaultClient, k.url, body); got.status != http.StatusOK {
 				return fmt.Errorf("%+v", got)
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	before := k.peakMemory()
 	var wg sync.WaitGroup
@@ -170,9 +164,7 @@ const unitMemory = 512 << 20
 // detector needs many times the memory.
 func (k *daemonProcess) asInstalled() {
 	k.t.Helper()
-	if err := buildOnce(); err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, buildOnce())
 	k.program, k.env = installed, []string{"GOMEMLIMIT=400MiB"}
 }
 
@@ -200,9 +192,7 @@ func (k *daemonProcess) peakMemory() int {
 	}
 	m := regexp.MustCompile(`VmHWM:\s*(\d+) kB`).FindSubmatch(status)
 	n, err := strconv.Atoi(string(m[1]))
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, err)
 	return n << 10
 }
 

@@ -35,14 +35,10 @@ func TestNginxBeforeTheRelaysGivesUpNoneAndLogsNoSecret(t *testing.T) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+p.address+"/webhooks/print/"+secret,
 			bytes.NewReader(make([]byte, size)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req.Header.Set("X-Forwarded-For", "203.0.113.9") // a stranger who pretends to be the service
 		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: status %d", what, resp.StatusCode)
@@ -68,14 +64,10 @@ func TestNginxBeforeTheRelaysGivesUpNoneAndLogsNoSecret(t *testing.T) {
 		}
 	}
 	box, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.address+source.PathNext, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	box.Header.Set("Authorization", "Bearer a-token")
 	resp, err := client.Do(box)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || !a.hasToken.Load() && !b.hasToken.Load() {
 		t.Errorf("a box is answered %d; its token came: %v %v", resp.StatusCode, a.hasToken.Load(), b.hasToken.Load())

@@ -180,9 +180,7 @@ nats: { urls: [ %s ], password_file: nats.password, max_bytes: 256MiB, %s }
 metrics: { listen: "" }
 log: { level: warn }
 `, address, `"nats://`+strings.Join(c.servers, `", "nats://`)+`"`, more)})
-		if err := os.Mkdir(r.dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(r.dir, 0o700))
 		addresses, c.relays = append(addresses, address), append(c.relays, r)
 		t.Cleanup(func() {
 			r.kill()
@@ -199,9 +197,7 @@ log: { level: warn }
 func (c *cloud) configureNodes() {
 	c.t.Helper()
 	conf, err := deploy.Files.ReadFile("relay/nats.conf")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	replace := []string{"CHANGE-ME", cloudPassword}
 	var ports []int
 	for i := range 3 {
@@ -214,9 +210,7 @@ func (c *cloud) configureNodes() {
 		c.status = append(c.status, fmt.Sprintf("127.0.0.1:%d", port+4000))
 		own := append([]string{"0.0.0.0:4222", c.servers[i], "127.0.0.1:8222", c.status[i],
 			"0.0.0.0:6222", fmt.Sprintf("127.0.0.1:%d", port+2000), "/var/lib/nats", c.node(i) + "/data"}, replace...)
-		if err := os.MkdirAll(c.node(i), 0o700); err != nil {
-			c.t.Fatal(err)
-		}
+		must(c.t, os.MkdirAll(c.node(i), 0o700))
 		text := fmt.Sprintf("server_name: n%d\n", i+1) + strings.NewReplacer(own...).Replace(string(conf))
 		writeFiles(c.t, map[string]string{filepath.Join(c.node(i), "nats.conf"): text})
 	}
@@ -226,9 +220,7 @@ func (c *cloud) configureNodes() {
 func (c *cloud) wipe(i int) {
 	c.t.Helper()
 	c.nodes.Kill(i)
-	if err := os.RemoveAll(c.node(i) + "/data"); err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, os.RemoveAll(c.node(i)+"/data"))
 	c.startNode(i)
 }
 
@@ -295,9 +287,7 @@ func (c *cloud) leader() int {
 // startNode starts a node that was killed.
 func (c *cloud) startNode(i int) {
 	c.t.Helper()
-	if err := c.nodes.Start(i); err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, c.nodes.Start(i))
 }
 
 // restart stops nodes as systemd does and starts them again, one after another, and waits until all have everything.
@@ -313,9 +303,7 @@ func (c *cloud) restart(nodes ...int) {
 // ready waits until all nodes have everything.
 func (c *cloud) ready() {
 	c.t.Helper()
-	if err := c.nodes.Ready(c.t.Context()); err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, c.nodes.Ready(c.t.Context()))
 }
 
 // waiting is how many requests wait.
@@ -342,9 +330,7 @@ func (c *cloud) diskOf(i int) {
 // filler is a file of another program on a node's disk.
 func (c *cloud) filler(i int) string {
 	data, err := os.Readlink(filepath.Join(c.node(i), "data"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	return filepath.Join(filepath.Dir(data), "filler")
 }
 
@@ -355,14 +341,12 @@ func (c *cloud) fillUntil(ask func() error, nodes ...int) {
 		filler := c.filler(i)
 		runShell(c.t, "fallocate -l $(($(df --output=avail -k %s | tail -1) - 64))k %s", filepath.Dir(filler), filler)
 	}
-	if err := eventually(func() error {
+	must(c.t, eventually(func() error {
 		for _, i := range nodes {
 			exec.Command("sh", "-c", "cat /dev/zero >> "+c.filler(i)).Run() // ends when nothing fits any more
 		}
 		return ask()
-	}); err != nil {
-		c.t.Fatal(err)
-	}
+	}))
 }
 
 // isOff is an error if JetStream is on at a node.
@@ -382,9 +366,7 @@ func (c *cloud) isOff(i int) error {
 func (c *cloud) makeRoom(nodes ...int) {
 	c.t.Helper()
 	for _, i := range nodes {
-		if err := os.Remove(c.filler(i)); err != nil {
-			c.t.Fatal(err)
-		}
+		must(c.t, os.Remove(c.filler(i)))
 	}
 }
 
@@ -476,9 +458,7 @@ func (c *cloud) check(v *venueUnderLoad, more ...order) {
 func loadBalancer(t *testing.T, to ...string) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {

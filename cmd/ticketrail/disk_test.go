@@ -57,9 +57,7 @@ func powerCut(t *testing.T, program string) (*daemonProcess, *senderGroup, []ord
 	k.start()
 	c := startSenders(k, "", 8)
 	c.waitForMore(200)
-	if err := k.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.cmd.Process.Signal(syscall.SIGSTOP))
 	// No more answers reach the senders; every order that was answered until here must print.
 	after := image + ".after"
 	runShell(t, "cp %s %s", image, after)
@@ -71,9 +69,7 @@ func powerCut(t *testing.T, program string) (*daemonProcess, *senderGroup, []ord
 	k.start()
 	known := map[string]bool{}
 	jobs, err := k.control().Jobs(t.Context(), admin.Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, j := range jobs {
 		known[j.Request] = true
 	}
@@ -122,18 +118,14 @@ func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
 	k.kill()
 	k.start() // also on a full disk
 	k.waitUntilPrinted()
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	if err := eventually(func() error {
+	must(t, os.Remove(filler))
+	must(t, eventually(func() error {
 		got := k.post(refused, 1)
 		if got.status != 200 || got.duplicate {
 			return fmt.Errorf("with room again the order got %+v", got)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	acked = append(acked, refused)
 	k.waitUntilPrinted()
 	k.checkPaper(acked, nil, nil)

@@ -120,9 +120,7 @@ func runCommand(t *testing.T, args ...string) (code int, out, errs string) {
 func writeFiles(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 }
 
@@ -130,9 +128,7 @@ func writeFiles(t *testing.T, files map[string]string) {
 func edit(t *testing.T, path, old, now string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Contains(b, []byte(old)) {
 		t.Fatalf("%s has no %q:\n%s", path, old, b)
 	}
@@ -143,9 +139,7 @@ func edit(t *testing.T, path, old, now string) {
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tr")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -154,9 +148,7 @@ func shortDir(t *testing.T) string {
 func virtualPrinter(t *testing.T) (*virtual.Printer, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := virtual.New(virtual.Options{Can: virtual.Everything})
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
@@ -239,9 +231,7 @@ func (k *daemonProcess) start() {
 	notify := filepath.Join(k.dir, "n")
 	os.Remove(notify)
 	said, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: notify, Net: "unixgram"})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, err)
 	defer said.Close()
 	k.run(notify)
 	exited := k.exited
@@ -270,9 +260,7 @@ func (k *daemonProcess) start() {
 func (k *daemonProcess) run(notify string) {
 	k.t.Helper()
 	path, err := exec.LookPath(k.program)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, err)
 	cmd, exited := exec.Command(path, k.command, "--config", k.conf), make(chan error, 1)
 	k.cmd, k.exited, k.log = cmd, exited, &logTail{}
 	cmd.Env = append(append(os.Environ(), k.env...), "NOTIFY_SOCKET="+notify)
@@ -287,9 +275,7 @@ func (k *daemonProcess) run(notify string) {
 	if k.terminal != nil {
 		cmd.Stdin, cmd.SysProcAttr = k.terminal, &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	}
-	if err := cmd.Start(); err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, cmd.Start())
 	go func() { exited <- cmd.Wait() }()
 }
 
@@ -297,9 +283,7 @@ func (k *daemonProcess) run(notify string) {
 func (k *daemonProcess) keep(listener *os.File, text string) {
 	k.t.Helper()
 	l, err := net.FileListener(listener)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, err)
 	k.url = "http://" + l.Addr().String() + "/webhooks/print"
 	l.Close()
 	if k.kept != nil {
@@ -701,4 +685,12 @@ func (t *logTail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.b)
+}
+
+// must ends the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -82,9 +82,7 @@ func TestTheDaemonOutlivesTheReaderOfItsStandardOutput(t *testing.T) {
 	edit(t, k.conf, "routes:\n", "logs: [ { name: archive, to: stdout } ]\nroutes:\n"+
 		"  - { to: [archive], continue: true }\n")
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	reader.Close()
 	defer writer.Close()
 	k.stdout = writer
@@ -104,9 +102,7 @@ func TestTheDaemonOutlivesTheReaderOfItsStandardOutput(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	k.stop()
 }
 
@@ -115,9 +111,7 @@ func TestASIGHUPReadsTheConfigurationAgain(t *testing.T) {
 	k := newDaemon(t, "", "grill")
 	k.start()
 	edit(t, k.conf, "routes:\n", "rotes: []\nroutes:\n")
-	if err := k.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.cmd.Process.Signal(syscall.SIGHUP))
 	if err := eventually(func() error {
 		if !strings.Contains(k.log.String(), "rotes: unknown key") {
 			return errors.New("the log does not say what is wrong with the file")
@@ -177,9 +171,7 @@ func restoreAtStart(t *testing.T, orders, kills int) {
 	}
 	send()
 	k.waitUntilPrinted()
-	if err := k.control().Hold(t.Context(), "bar", "a test"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.control().Hold(t.Context(), "bar", "a test"))
 	send()
 	k.stop()
 	clearNewestRoot(t, store)
@@ -199,9 +191,7 @@ func restoreAtStart(t *testing.T, orders, kills int) {
 			t.Errorf("a retry of %s got %+v", o.number, got)
 		}
 	}
-	if err := k.control().Resume(t.Context(), "bar"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.control().Resume(t.Context(), "bar"))
 	after := newOrder("K-b-0-0000", "grill")
 	k.accept(after)
 	k.waitUntilPrinted()
@@ -218,16 +208,12 @@ func TestADatabaseThatHasKilledTwoStartsIsPutAside(t *testing.T) {
 	k := newDaemon(t, "", "grill")
 	store := filepath.Join(k.dir, "t.db")
 	k.start()
-	if err := k.control().Hold(t.Context(), "grill", "a test"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.control().Hold(t.Context(), "grill", "a test"))
 	acked, unanswered := newOrder("K-a-0-0000", "grill"), []order{}
 	k.accept(acked)
 	k.stop()
 	sound, err := os.ReadFile(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	// A machine may be so slow that a death comes more than ten seconds after the start: it does not count.
 	for deaths := 0; deaths < 2; {
@@ -235,9 +221,7 @@ func TestADatabaseThatHasKilledTwoStartsIsPutAside(t *testing.T) {
 			t.Fatalf("%d starts have died, and %d deaths are noted", len(unanswered), deaths)
 		}
 		k.start()
-		if err := os.Truncate(store, int64(2*os.Getpagesize())); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(store, int64(2*os.Getpagesize())))
 		unanswered = append(unanswered, newOrder(fmt.Sprintf("K-b-%d-0000", len(unanswered)), "grill"))
 		k.post(unanswered[len(unanswered)-1], 0)
 		err := <-k.exited
@@ -260,9 +244,7 @@ func TestADatabaseThatHasKilledTwoStartsIsPutAside(t *testing.T) {
 	if got := k.deliver(acked); got.status != 200 || !got.duplicate {
 		t.Errorf("a retry got %+v", got)
 	}
-	if err := k.control().Resume(t.Context(), "grill"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.control().Resume(t.Context(), "grill"))
 	k.waitUntilPrinted()
 	k.checkPaper([]order{acked}, unanswered, nil)
 	k.stop()
@@ -272,9 +254,7 @@ func TestADatabaseThatHasKilledTwoStartsIsPutAside(t *testing.T) {
 func clearNewestRoot(t *testing.T, path string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	host, page, newest := binary.NativeEndian, os.Getpagesize(), 0
 	meta := func(n int) []byte { return b[n*page+16:] }
 	if host.Uint64(meta(1)[48:]) > host.Uint64(meta(0)[48:]) {
@@ -289,9 +269,7 @@ func clearNewestRoot(t *testing.T, path string) {
 func openTerminal(t *testing.T) (window, terminal *os.File) {
 	t.Helper()
 	window, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { window.Close() })
 	number, err := unix.IoctlGetInt(int(window.Fd()), unix.TIOCGPTN)
 	if err == nil {
@@ -300,9 +278,7 @@ func openTerminal(t *testing.T) (window, terminal *os.File) {
 	if err == nil {
 		terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { terminal.Close() })
 	return window, terminal
 }

@@ -50,9 +50,7 @@ func TestAReceiverThatWasAwayIsToldEveryOutcomeAlsoAfterAKill(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	until(func() bool { return ids["ticket.accepted"] != "" })
 	k.kill()

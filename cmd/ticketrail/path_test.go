@@ -108,9 +108,7 @@ func (k *counted) executed() map[string]bool {
 		k.t.Fatalf("%v\n%s", err, out)
 	}
 	text, err := os.ReadFile(profile)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	must(k.t, err)
 	blocks := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(line); len(f) == 3 && f[2] != "0" { // else the mode, which stands first
@@ -124,9 +122,7 @@ func (k *counted) executed() map[string]bool {
 func pathOfAnOrder(t *testing.T) (files []string) {
 	t.Helper()
 	b, err := os.ReadFile("../../ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, section, begins := strings.Cut(string(b), "\n## An order, from the request to the paper\n")
 	section, _, ends := strings.Cut(section, "\n## ")
 	if !begins || !ends {

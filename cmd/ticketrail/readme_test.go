@@ -100,9 +100,7 @@ func documents(t *testing.T) map[string]string {
 		out[name] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if out["README.md"] == "" {
 		t.Fatal("README.md is missing")
 	}

@@ -21,9 +21,7 @@ func TestNoSecretOfTheConfigurationIsShown(t *testing.T) {
 	service := httptest.NewServer(echoService(http.StatusOK))
 	t.Cleanup(service.Close)
 	r, err := newScriptDaemon()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.log.whole = true
 	t.Cleanup(r.close)
 	conf := filepath.Join(r.dir, "ticketrail.yaml")
@@ -51,9 +49,7 @@ notify:
 		files[filepath.Join(r.dir, name)] = text
 	}
 	writeFiles(t, files)
-	if err := r.start(conf); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.start(conf))
 	said := map[string]string{}
 	public := r.webhook
 	for _, step := range [][3]string{
@@ -82,15 +78,13 @@ notify:
 			said[command+" of a bad file"] = out + errs
 		}
 	}
-	if err := eventually(func() error { // status then has examples of fields
+	must(t, eventually(func() error { // status then has examples of fields
 		all, err := r.control().Fields(t.Context())
 		if err == nil && all.Venues[0].Requests == 0 {
 			err = errors.New("the fields of the order were not looked at")
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	refusing := httptest.NewServer(echoService(http.StatusUnauthorized))
 	t.Cleanup(refusing.Close)
 	t.Setenv("TICKETRAIL_SERVICE_BASE_URL", refusing.URL)
@@ -109,9 +103,7 @@ notify:
 		}
 	}
 	resp, err := http.Get("http://" + r.metrics + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	metrics, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if said["metrics"] = string(metrics); err != nil {

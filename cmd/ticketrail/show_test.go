@@ -43,12 +43,8 @@ func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	var out strings.Builder
 	tb := newTable(&out, "A", "B")
 	tb.row(hostile, hostile)
-	if err := tb.end(); err != nil {
-		t.Fatal(err)
-	}
-	if err := printLine(&out, "%s", hostile); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tb.end())
+	must(t, printLine(&out, "%s", hostile))
 	if err := showJSON(&out,
 		map[string]any{"x": hostile, "y": jsonOrString([]byte(`"` + "\u009b\x7f" + `"`)),
 			"z": jsonOrString([]byte("\x1b\xff"))}); err != nil {
@@ -67,9 +63,7 @@ func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 func TestJSONKeepsControlCharactersAsEscapes(t *testing.T) {
 	hostile := "a\x1b[2J\u009b\x7f<&>é"
 	var out strings.Builder
-	if err := showJSON(&out, hostile); err != nil {
-		t.Fatal(err)
-	}
+	must(t, showJSON(&out, hostile))
 	var back string
 	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back != hostile {
 		t.Errorf("%q comes back as %q, %v", hostile, back, err)
@@ -162,9 +156,7 @@ func TestACSVReadsBackAsItWasWritten(t *testing.T) {
 		r.rows = append(r.rows, slices.Clone(row))
 	}
 	var b strings.Builder
-	if err := r.writeCSV(&b, []string{"w", "x", "y", "z"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.writeCSV(&b, []string{"w", "x", "y", "z"}))
 	got, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
 	if err != nil || len(got) != 3 || !slices.Equal(got[1], rows[0]) || !slices.Equal(got[2], rows[1]) {
 		t.Errorf("%q, %v", got, err)

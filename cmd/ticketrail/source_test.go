@@ -25,9 +25,7 @@ func TestStatusAndDoctorSayWhatIsWrongWithTheRelay(t *testing.T) {
 	}
 	give := func() {
 		t.Helper()
-		if err := os.Rename(away, token); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(away, token))
 	}
 	edit(t, k.conf, "\nroutes:", fmt.Sprintf("\nsource: { url: %q, token_file: relay.token }\nroutes:", url))
 	venues("add", venueID, "--name", "Harbour Grill", "--out", away)

@@ -52,30 +52,22 @@ func bundle(t *testing.T, args ...string) (said string, files map[string]string)
 		t.Fatalf("exit code %d, %v, files %q\n%s", code, err, written, out+errs)
 	}
 	f, err := os.Open(written[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || st.Mode() != 0o600 {
 		t.Errorf("the bundle has mode %v, %v", st.Mode(), err)
 	}
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files = map[string]string{}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return out + errs, files
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		files[filepath.Base(h.Name)] = string(text)
 	}
 }

@@ -86,18 +86,12 @@ func TestEveryCommandThatNeedsTheDaemonEndsWith3WithoutOne(t *testing.T) {
 // TestTheErrorThatEndsAServiceIsAnErrorInTheJournal: `journalctl -p warning` would else show only its exit code.
 func TestTheErrorThatEndsAServiceIsAnErrorInTheJournal(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "journal"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close()
 	var st syscall.Stat_t
-	if err := syscall.Fstat(int(out.Fd()), &st); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Fstat(int(out.Fd()), &st))
 	config := filepath.Join(t.TempDir(), "t.yaml")
-	if err := os.WriteFile(config, []byte("printer: []\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config, []byte("printer: []\n"), 0o600))
 	serve := exec.Command(realProgram, "serve", "--config", config)
 	serve.Env = append(os.Environ(), fmt.Sprintf("JOURNAL_STREAM=%d:%d", st.Dev, st.Ino))
 	serve.Stderr = out

@@ -69,9 +69,7 @@ func shippedFiles(t *testing.T) map[string]string {
 	var list struct {
 		Contents []struct{ Src, Dst, Type string }
 	}
-	if err := yaml.Unmarshal([]byte(readText(t, "nfpm.yaml")), &list); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal([]byte(readText(t, "nfpm.yaml")), &list))
 	shipped, links := map[string]string{}, map[string]string{}
 	for _, c := range list.Contents {
 		switch {
@@ -126,8 +124,6 @@ func followInstalled(t *testing.T, root string) {
 func readText(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }

@@ -23,9 +23,7 @@ import (
 
 func TestEveryAlertHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
 	text, err := os.ReadFile("../../../deploy/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var rules, sections []string
 	for _, r := range rulesOf(t, alertRules(t)) {
 		rules = append(rules, r.Alert)
@@ -113,9 +111,7 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 	}
 	rules, tests := filepath.Join(dir, "rules.yml"), filepath.Join(dir, "test.yml")
 	for path, text := range map[string]string{rules: alertRules(t), tests: b.String()} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 
 	dashboard := filepath.Join(dir, "dashboard.yml")
@@ -123,9 +119,7 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 	for i, e := range dashboardExpressions(t) {
 		records += fmt.Sprintf("  { record: 'r%d', expr: %q },\n", i, e)
 	}
-	if err := os.WriteFile(dashboard, []byte(records+"] } ]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(dashboard, []byte(records+"] } ]\n"), 0o600))
 
 	for _, args := range [][]string{{"check", "rules", "--lint=all", "--lint-fatal", rules},
 		{"check", "rules", dashboard}, {"test", "rules", tests}} {
@@ -178,9 +172,7 @@ func alertRules(t *testing.T) string {
 func deployFile(t *testing.T, name string) string {
 	t.Helper()
 	b, err := deploy.Files.ReadFile("prometheus/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
@@ -190,9 +182,7 @@ func dashboardExpressions(t *testing.T) (out []string) {
 	var d struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
-	if err := json.Unmarshal([]byte(deployFile(t, "ticketrail.dashboard.json")), &d); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(deployFile(t, "ticketrail.dashboard.json")), &d))
 	for _, p := range d.Panels {
 		for _, one := range p.Targets {
 			out = append(out, strings.ReplaceAll(one.Expr, "$instance", ".*"))
@@ -211,8 +201,6 @@ type rule struct {
 func rulesOf(t *testing.T, text string) []rule {
 	t.Helper()
 	var file struct{ Groups []struct{ Rules []rule } }
-	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal([]byte(text), &file))
 	return file.Groups[0].Rules
 }

@@ -81,13 +81,9 @@ func (k *testDaemon) openPage(screen string) *page {
 		orders: map[string]*board.Order{},
 	}
 	req, err := http.NewRequestWithContext(ctx, "GET", p.url("events")+"?page="+p.id, nil)
-	if err != nil {
-		k.T.Fatal(err)
-	}
+	k.must(err)
 	resp, err := p.client.Do(req)
-	if err != nil {
-		k.T.Fatal(err)
-	}
+	k.must(err)
 	if resp.StatusCode != http.StatusOK {
 		k.T.Fatalf("the page of %s got %s", screen, resp.Status)
 	}

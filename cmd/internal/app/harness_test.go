@@ -73,9 +73,7 @@ func (k *testDaemon) change(f func(*app.Options)) {
 
 func (k *testDaemon) must(err error) {
 	k.T.Helper()
-	if err != nil {
-		k.T.Fatal(err)
-	}
+	must(k.T, err)
 }
 
 // newPrinter is a printer that serves one client at a time.
@@ -321,9 +319,7 @@ venues: [ { id: ` + daemontest.VenueID + `, name: Harbour Grill, timezone: UTC }
 func run(t *testing.T, o app.Options) (a *app.App, stop func()) {
 	t.Helper()
 	a, err := app.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
@@ -338,17 +334,13 @@ func run(t *testing.T, o app.Options) (a *app.App, stop func()) {
 // hours are opening hours.
 func hours(t *testing.T, text string) (h config.Hours) {
 	t.Helper()
-	if err := h.UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.UnmarshalText([]byte(text)))
 	return h
 }
 
 func (d *fileDaemon) write() {
 	d.t.Helper()
-	if err := os.WriteFile(d.path, []byte(d.text), 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, os.WriteFile(d.path, []byte(d.text), 0o600))
 }
 
 // rewrite replaces a text in the file.
@@ -367,16 +359,12 @@ func (d *fileDaemon) order(id string) (status int) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		body := strings.NewReader(fmt.Sprintf(`{"records":[{"id":%q,"items":[{"name":"x"}]}]}`, id))
 		req, err := http.NewRequest("POST", "http://"+d.WebhookAddr().String()+"/webhooks/print", body)
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		must(d.t, err)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("x-svc-venueid", daemontest.VenueID)
 		req.Header.Set("x-svc-device-id", daemontest.Device)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		must(d.t, err)
 		resp.Body.Close()
 		if status = resp.StatusCode; status != http.StatusServiceUnavailable {
 			break
@@ -389,14 +377,10 @@ func (d *fileDaemon) order(id string) (status int) {
 func (d *fileDaemon) get(url string) (int, string) {
 	d.t.Helper()
 	resp, err := http.Get(url)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, err)
 	return resp.StatusCode, string(b)
 }
 
@@ -428,4 +412,12 @@ func (k *testDaemon) jobsOf(station string, state ticket.State) []queue.Job {
 	k.must(err)
 	slices.SortFunc(jobs, func(a, b queue.Job) int { return cmp.Compare(a.ID, b.ID) })
 	return jobs
+}
+
+// must ends the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

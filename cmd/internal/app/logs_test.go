@@ -39,15 +39,11 @@ func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
 		if l := k.status("archive"); l.Kind != finding.KindLog || l.Up || !strings.Contains(l.Error, "make") {
 			t.Errorf("%+v", l)
 		}
-		if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Dir(path), 0o700))
 		k.Advance(2 * time.Minute)
 		k.wantOutcomes("archive", map[ticket.State]uint64{ticket.Taken: 2})
 		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i, text := range strings.Split(strings.TrimSpace(string(b)), "\n") {
 			var l struct {
 				Order struct{ Number string }

@@ -13,9 +13,7 @@ import (
 func TestTheMetricsAreWellFormedAndServed(t *testing.T) {
 	d := startOnFile(t, grillOnly)
 	bad, err := testutil.GatherAndLint(d.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range bad {
 		if strings.HasPrefix(p.Metric, "ticketrail_") {
 			t.Errorf("%s: %s", p.Metric, p.Text)

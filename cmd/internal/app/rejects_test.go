@@ -114,9 +114,7 @@ func TestWhateverArrivesEachLineIsOnPaperOrKept(t *testing.T) {
 			}
 			for _, one := range k.App.Rejects().List() {
 				one, err := k.App.Rejects().Get(one.ID)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if json.Valid(one.Body) && one.Printed.IsZero() {
 					papers.Write(one.Body)
 				}

@@ -64,17 +64,13 @@ func TestTheLineOfSystemctlStatusReadsNoConfiguration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.yaml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("receiver: { listen: \"127.0.0.1:0\" }\nmetrics: { listen: \"\" }\ndisplay: { listen: \"\" }\n" +
 		"admin: { socket: s }\nstorage: { path: t.db }\n" +
 		"venues: [ { id: " + daemontest.VenueID + ", name: Harbour Grill, timezone: UTC } ]\n" + grillOnly)
 	a, err := app.New(t.Context(), app.Options{ConfigPath: path, Log: t.Output(), NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer a.Close()
 
 	write("printer: []")

@@ -146,9 +146,7 @@ func withService(k *testDaemon, o sim.Options) *sim.Service {
 // configureService sets the section service of the configuration.
 func (k *testDaemon) configureService() {
 	name := filepath.Join(filepath.Dir(k.Conf.Storage.Path), "secret")
-	if err := os.WriteFile(name, []byte(clientSecret+"\n"), 0o600); err != nil {
-		k.T.Fatal(err)
-	}
+	k.must(os.WriteFile(name, []byte(clientSecret+"\n"), 0o600))
 	k.T.Cleanup(func() { time.Sleep(time.Minute) }) // until a request for a token has timed out
 	s := &k.Conf.Service
 	s.BaseURL, s.ClientID, s.ClientSecretFile = "http://127.0.0.1/api", "me", name

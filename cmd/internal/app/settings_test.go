@@ -14,9 +14,7 @@ import (
 
 func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T) {
 	d := startOnFile(t, grillOnly+"display: { listen: \"127.0.0.1:0\" } # for managers\n")
-	if err := os.Chmod(d.path, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(d.path, 0o640))
 	old := d.settings()
 	for _, c := range []struct {
 		change string
@@ -44,9 +42,7 @@ func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T
 	}
 
 	draft := d.path + ".new" // a person's
-	if err := os.WriteFile(draft, []byte("printers: []"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(draft, []byte("printers: []"), 0o600))
 	printer := fmt.Sprintf(
 		`printer {"version":%q,"name":"grill","address":"tcp://127.0.0.1:2","profile":"epson-tm-t88"}`, old.Version)
 	if code, body := d.change(printer); code != http.StatusOK {
@@ -76,9 +72,7 @@ func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T
 	if code, body := d.change(printer); code != http.StatusConflict || !strings.Contains(body, "look again") {
 		t.Errorf("%d %s", code, body)
 	}
-	if err := os.WriteFile(d.path, []byte("printer: []\n"+d.text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(d.path, []byte("printer: []\n"+d.text), 0o600))
 	if code, body := d.get("http://" + d.DisplayAddr().String() + "/manage/api/settings"); code != 400 ||
 		!strings.Contains(body, "printer: unknown key") {
 		t.Errorf("a file with a mistake: %d %s", code, body)
@@ -101,19 +95,13 @@ func (d *fileDaemon) change(change string) (int, string) {
 	kind, body, _ := strings.Cut(change, " ")
 	at := "http://" + d.DisplayAddr().String()
 	r, err := http.NewRequest("POST", at+"/manage/api/settings/"+kind, strings.NewReader(body))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", at)
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, err)
 	defer answer.Body.Close()
 	b, err := io.ReadAll(answer.Body)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must(d.t, err)
 	return answer.StatusCode, string(b)
 }

@@ -81,9 +81,7 @@ func TestACertificateIsRenewedWhenAThirdOfItsTimeIsLeft(t *testing.T) {
 				if made == "damaged file" {
 					cert = cert[:len(cert)/2]
 				}
-				if err := os.MkdirAll(filepath.Dir(a.o.Files.Cert), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.MkdirAll(filepath.Dir(a.o.Files.Cert), 0o700))
 				replaceFile(t, a.o.Files.Cert, append(key, cert...))
 				go a.Run(t.Context())
 				time.Sleep(60*24*time.Hour - time.Minute)
@@ -141,9 +139,7 @@ func TestAnAttemptThatIsOverOrdersNothing(t *testing.T) {
 	defer cancel()
 	server := &refuses{why: "too many certificates"}
 	request, err := http.NewRequest(http.MethodGet, "https://acme.example.com/dir", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 2 {
 		_, _ = attempt{ctx, server}.RoundTrip(request)
 		cancel()
@@ -205,9 +201,7 @@ func newTestACME(t *testing.T, log io.Writer) (*ACME, *refuses) {
 	file := filepath.Join(t.TempDir(), "acme", "ca", serverName)
 	a, err := NewACME(ACMEOptions{Name: serverName, Directory: "https://acme.example.com/dir",
 		Files: Files{Cert: file, Key: file}, Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := &refuses{why: "too many certificates"}
 	a.through = server
 	return a, server

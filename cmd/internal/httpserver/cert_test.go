@@ -57,9 +57,7 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 			t.Error(lastErr)
 		}
 		time.Sleep(time.Second)
-		if err := os.Remove(files.Cert); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(files.Cert))
 		presents("second")
 	})
 }
@@ -77,9 +75,7 @@ func TestOnlyClientsOfTheConfiguredAuthorityAreAccepted(t *testing.T) {
 			config.MaxVersion = tls.VersionTLS12
 			if of != nil {
 				pair, err := tls.X509KeyPair(of.sign(t, "tablet", false))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				// Whatever the server asks for, as an attacker would do.
 				config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 					return &pair, nil

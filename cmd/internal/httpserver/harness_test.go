@@ -146,9 +146,7 @@ func newAuthority(t *testing.T, name string) *authority {
 	t.Helper()
 	a := &authority{}
 	pair, err := tls.X509KeyPair(a.sign(t, name, true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.cert, a.key = pair.Leaf, pair.PrivateKey.(*ecdsa.PrivateKey)
 	return a
 }
@@ -156,9 +154,7 @@ func newAuthority(t *testing.T, name string) *authority {
 func (a *authority) sign(t *testing.T, name string, isCA bool) (certPEM, keyPEM []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()),
 		Subject:      pkix.Name{CommonName: name}, DNSNames: []string{serverName},
@@ -174,13 +170,9 @@ func (a *authority) sign(t *testing.T, name string, isCA bool) (certPEM, keyPEM 
 	}
 
 	der, err := x509.CreateCertificate(rand.Reader, c, parent, key.Public(), parentKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
 }
@@ -210,20 +202,14 @@ func (a *authority) files(t *testing.T, name string) Files {
 // replaceFile replaces a file by a rename, as renewal tools do.
 func replaceFile(t *testing.T, name string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(name+".new", content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name+".new", content, 0o600))
+	must(t, os.Rename(name+".new", name))
 }
 
 func load(t *testing.T, f Files) *CertReloader {
 	t.Helper()
 	c, err := NewCertReloader(f, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -243,4 +229,12 @@ func handshake(c *CertReloader, client *tls.Config) (name string, err error) {
 		return "", err
 	}
 	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName, nil
+}
+
+// must ends the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

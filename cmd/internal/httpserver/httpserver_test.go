@@ -85,9 +85,7 @@ func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
 		tr := &http.Transport{DialContext: d.Dial, TLSClientConfig: a.client(), ForceAttemptHTTP2: true}
 		defer tr.CloseIdleConnections()
 		resp, err := (&http.Client{Transport: tr}).Get("https://box/order")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if body, _ := io.ReadAll(resp.Body); string(body) != "HTTP/2.0" {
 			t.Errorf("through TLS: %s", body)
 		}

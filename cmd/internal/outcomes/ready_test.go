@@ -76,9 +76,7 @@ func openPass(t *testing.T, q *queue.Queue, r *receiver, log *strings.Builder) (
 	r.pass, err = board.OpenPass(board.PassOptions{
 		Station: "pass", KV: q.KV("pass"), Boards: boards, Title: strings.ToUpper,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	_, stop := tell(t, q, r, log)
 	return func() {
@@ -125,9 +123,7 @@ func TestAnOrderWhosePartsArePartlyUnknownAfterAStartIsNotToldToBeNotReady(t *te
 					}
 					return nil, nil
 				}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r.pass = pass
 			_, stop := tell(t, q, r, log)
 			after(5 * time.Second)
@@ -155,9 +151,7 @@ func TestAChangedTicketMakesAnOrderThatWasReadyNotReady(t *testing.T) {
 			Venue: "v", Request: "r1", Check: "c", Number: "7", Received: time.Now(),
 			Changed: &ticket.Change{Order: "#7"}, Lines: []ticket.Line{{Quantity: "2", Name: "Fish"}},
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		after(5 * time.Second)
 		r.want(t, "ready 1, not_ready 3")
 		r.press(t, board.AckVoid)
@@ -188,9 +182,7 @@ func (r *receiver) show(t *testing.T, job uint64, dish string) {
 		Venue: "v", Request: fmt.Sprint("r", job), Check: "c", Number: "7", Received: time.Now(),
 		Lines: []ticket.Line{{Quantity: "1", Name: dish, Void: void}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // press presses on the open order or, to recall, on the latest that was bumped.
