@@ -24,7 +24,7 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
       buzzer: { void_times: 0 }, override: { cutter: none, dots: 512, code_pages: [CP437=0],
       invert: false },
       layout: { modifier_size: 1x1, header: [number], blank_lines: 1, footer: ["job {job}"] }`,
-		"buzzer: , layout: ")+"fonts: [thai.ttf, /usr/share/fonts]\n"))
+		"buzzer: , layout: ")+"fonts: [thai.ttf, /usr/share/fonts/lao.ttf]\n"))
 	must(t, err)
 	want := DefaultPrinter()
 	want.Name, want.Address = "p", "tcp://h:1"
@@ -40,7 +40,7 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
 	if diff := cmp.Diff([]Printer{want, second}, c.Printers); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{filepath.Join(dir, "thai.ttf"), "/usr/share/fonts"}, c.Fonts); diff != "" {
+	if diff := cmp.Diff([]string{filepath.Join(dir, "thai.ttf"), "/usr/share/fonts/lao.ttf"}, c.Fonts); diff != "" {
 		t.Error(diff)
 	}
 }

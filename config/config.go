@@ -47,7 +47,7 @@ type Config struct {
 	// Fallback is the station for items that no route matches; they print under the heading NO
 	// ROUTE. Required, so that no order is lost. A venue may have its own.
 	Fallback string `mapstructure:"fallback"`
-	// Fonts are files or folders of fonts (TTF, OTF, TTC) for scripts that neither the printer nor
+	// Fonts are font files (TTF, OTF, TTC) for scripts that neither the printer nor
 	// the built-in font has: Thai, Devanagari, rare Han characters. They are tried in this order,
 	// after the built-in font. Default: Unifont and Noto, as far as they are installed. Letters
 	// that no font has print in Latin ones, between tildes.

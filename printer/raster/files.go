@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-text/typesetting/font"
@@ -18,75 +15,12 @@ import (
 	"github.com/go-text/typesetting/font/opentype/tables"
 )
 
-const (
-	// Limits for font files: the largest in Debian, with all of Chinese, Japanese and Korean, has
-	// 30 MB.
-	maxFontBytes = 64 << 20
-	maxFonts     = 512
-)
+// maxFontBytes limits a font file: the largest in Debian, with all of Chinese, Japanese and Korean, has 30 MB.
+const maxFontBytes = 64 << 20
 
-// openFonts reads the fonts in the given order, and the plain ones of a folder first. It returns
-// those that can be used. A font that cannot be read is reported and left out: the daemon starts
-// without it.
-func openFonts(paths []string) ([]*outline, error) {
-	var fonts []*outline
-	var errs []error
-	for _, p := range paths {
-		var opened []*outline
-		info, err := os.Stat(p)
-
-		switch {
-		case err != nil:
-			err = fmt.Errorf("font %s: %w; use a .ttf, .otf or .ttc file or a folder of them", p, withoutPath(err))
-		case info.IsDir():
-			opened, err = openFolder(p)
-		default:
-			opened, err = openFiles([]string{p})
-		}
-		fonts, errs = append(fonts, opened...), append(errs, err)
-	}
-
-	if len(fonts) > maxFonts {
-		errs = append(errs, fmt.Errorf("%d fonts are too many, only the first %d are used; list the needed ones",
-			len(fonts), maxFonts))
-		fonts = fonts[:maxFonts]
-	}
-	return fonts, errors.Join(errs...)
-}
-
-// withoutPath removes the path from a file system error.
-func withoutPath(err error) error {
-	if inPath, ok := errors.AsType[*fs.PathError](err); ok {
-		return inPath.Err // the message already contains the path
-	}
-	return err
-}
-
-// openFolder opens the fonts of a folder. The most regular ones come first, so that a line is not
-// drawn in italic or bold just because of a file name.
-func openFolder(folder string) ([]*outline, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, fmt.Errorf("font folder %s: %w", folder, withoutPath(err))
-	}
-
-	var files []string
-	for _, e := range entries {
-		if slices.Contains([]string{".ttf", ".otf", ".ttc"}, strings.ToLower(filepath.Ext(e.Name()))) {
-			files = append(files, filepath.Join(folder, e.Name()))
-		}
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("font folder %s: contains no .ttf, .otf or .ttc file", folder)
-	}
-
-	fonts, err := openFiles(files[:min(len(files), maxFonts+1)]) // openFonts reports the one too many
-	slices.SortStableFunc(fonts, func(a, b *outline) int { return cmp.Compare(a.rank, b.rank) })
-	return fonts, err
-}
-
-// openFiles opens the fonts that can be read.
-func openFiles(paths []string) (fonts []*outline, err error) {
+// openFonts reads the fonts in the given order, and returns those that can be used. A font that cannot be read is
+// reported and left out: the daemon starts without it.
+func openFonts(paths []string) (fonts []*outline, err error) {
 	var errs []error
 	for _, p := range paths {
 		opened, err := openFont(p)
@@ -109,10 +43,6 @@ func openFont(path string) (*outline, error) {
 
 		about, _ := font.Describe(l, nil)
 		opened.squares = strings.HasPrefix(about.Family, "Unifont")
-		opened.rank = math.Abs(float64(about.Aspect.Weight - font.WeightNormal))
-		if about.Aspect.Style != font.StyleNormal {
-			opened.rank += 1000
-		}
 		return nil
 	})
 	return opened, err
@@ -151,19 +81,22 @@ func loadFont(path string) (f *font.Font, err error) {
 func readFont(path string, read func(*opentype.Loader) error) (err error) {
 	defer recoverAsError(path, &err)
 	info, err := os.Stat(path)
+	if inPath, ok := errors.AsType[*fs.PathError](err); ok {
+		err = inPath.Err // the message already contains the path
+	}
 
 	switch {
 	case err != nil:
-		return fmt.Errorf("font %s: %w", path, withoutPath(err))
+		return fmt.Errorf("font %s: %w; use a .ttf, .otf or .ttc file", path, err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("font %s: not a regular file", path)
+		return fmt.Errorf("font %s: not a regular file; use a .ttf, .otf or .ttc file", path)
 	case info.Size() > maxFontBytes:
 		return fmt.Errorf("font %s: has %d MB; at most %d MB are allowed", path, info.Size()>>20, maxFontBytes>>20)
 	}
 
 	file, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("font %s: %w", path, withoutPath(err))
+		return err
 	}
 	defer file.Close()
 
@@ -197,7 +130,7 @@ func checkTables(file io.ReaderAt, size int64) error {
 
 	// A collection has a header of its own with the offset of each font.
 	if string(head[:4]) == "ttcf" {
-		if count := binary.BigEndian.Uint32(head[8:]); count == 0 || count > maxFonts {
+		if count := binary.BigEndian.Uint32(head[8:]); count == 0 || count > 512 {
 			return fmt.Errorf("its header claims %d fonts", count)
 		}
 		at = int64(binary.BigEndian.Uint32(head[12:]))

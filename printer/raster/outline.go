@@ -26,8 +26,6 @@ type outline struct {
 	has  font.Cmap // its characters, by which it is chosen without being loaded
 	// squares says that its outlines are the squares of a bitmap, so enlarging shows no more.
 	squares bool
-	// rank is 0 for a regular font; an italic one has a higher rank than any upright one, whatever its weight.
-	rank float64
 
 	mu     sync.Mutex // guards the fields below: a face is not safe for concurrent use
 	face   *font.Face // nil until loaded

@@ -22,7 +22,7 @@ import (
 
 // Options configure a Drawer.
 type Options struct {
-	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc), or folders of them. They are tried in this order for
+	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc). They are tried in this order for
 	// characters that the built-in font lacks, as it does Arabic, Thai and the scripts of India. See [Installed] for
 	// fonts to list here.
 	Fonts []string
