@@ -264,8 +264,6 @@ func (w *replacer) sign(r rune) {
 		w.put(string(r))
 	case unicode.IsSpace(r):
 		w.put(" ")
-	case unicode.Is(unicode.Nd, r):
-		w.put(string(digit(r)))
 	case part != "":
 		if isDigit(w.last) || w.last == fractionEnd { // 2⅓ is not 21/3
 			w.put(" ")
@@ -298,20 +296,6 @@ func fraction(r rune) string {
 		return ""
 	}
 	return whole + "/" + part
-}
-
-// digit returns the decimal digit r, of any script, as an ASCII digit. Unicode keeps the digits of a script in one run
-// of ten, zero first.
-func digit(r rune) rune {
-	if r >= 0x1d7ce && r <= 0x1d7ff { // five consecutive sets of mathematical digits
-		return '0' + (r-0x1d7ce)%10
-	}
-
-	value := rune(0)
-	for value < 9 && unicode.Is(unicode.Nd, r-value-1) {
-		value++
-	}
-	return '0' + value
 }
 
 // bracketedName returns the name of r in brackets, because a cook can read that.
