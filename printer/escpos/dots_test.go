@@ -180,9 +180,3 @@ func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
 		}
 	}
 }
-
-func TestAQRCodeHasTheSizeOfItsText(t *testing.T) {
-	if qrModules(1) != 21 || qrModules(36) != 29 || qrModules(maxQRBytes) != 57 || qrModules(maxQRBytes+1) != 0 {
-		t.Error("the sizes of QR codes are wrong")
-	}
-}

@@ -1,6 +1,8 @@
 package escpos
 
 import (
+	"rsc.io/qr"
+
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
@@ -9,17 +11,6 @@ import (
 // maxQRBytes is how many bytes a QR code of version 10 holds with error correction M. The modules
 // of a larger one are too small for a phone's camera above a hot pass.
 const maxQRBytes = 213
-
-// qrModules returns the width in modules of the code for n bytes (ISO/IEC 18004, byte mode, error
-// correction M).
-func qrModules(n int) int {
-	for i, most := range [...]int{14, 26, 42, 62, 84, 106, 122, 152, 180, maxQRBytes} {
-		if n <= most {
-			return 21 + 4*i
-		}
-	}
-	return 0
-}
 
 // qr prints a code in the middle of the paper if the printer can. If it cannot, the caption, which
 // is a line like any other, carries the same text.
@@ -44,8 +35,13 @@ func (e *encoder) qr(text string) {
 
 // nativeQR lets the printer draw the code.
 func (e *encoder) nativeQR(text string) {
+	code, err := qr.Encode(text, qr.M) // how many modules it has
+	if err != nil {
+		return
+	}
+
 	const quiet = 8 // white modules, both sides together
-	size := min(max(e.p.Dots/2/(qrModules(len(text))+quiet), 3), 8)
+	size := min(max(e.p.Dots/2/(code.Size+quiet), 3), 8)
 	n := len(text) + 3
 
 	// The printer draws the modules and no white around them. Without a blank line above and below,
