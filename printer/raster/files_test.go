@@ -51,7 +51,9 @@ func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{none + ": no such file or directory; use", "not a regular file; use", "at most 64 MB"} {
+	for _, want := range []string{
+		none + ": no such file or directory; use", "not a regular file; use", "at most 64 MB",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %s:\n%v", want, err)
 		}
