@@ -100,6 +100,9 @@ func TestAVoidOfABumpedOrderSaysWhenThatWasBumped(t *testing.T) {
 	do(t, b, press(b, Bump, 1, 0))
 	put(t, b, void18(2, "1 Pie"))
 	wantOrders(t, b, "#18 of #18 [+2 1Pie-] [VOID 2 1 Pie bumped] left 0", "#18 bumped [1 2Fish 1Pie] left 0")
+	do(t, b, press(b, AckVoid, 2, 0))
+	do(t, b, press(b, Bump, 2, 0)) // what leaves at another time is recalled alone
+	wantOrders(t, b, "#18 bumped [+2 1Pie-] [VOID 2 1 Pie bumped read] left 0", "#18 bumped [1 2Fish 1Pie] left 0")
 }
 
 func TestAChangedTicketTakesThePlaceOfTheOldOneAndMustBeRead(t *testing.T) {
