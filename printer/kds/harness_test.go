@@ -41,7 +41,7 @@ var presses int // over all tests: each press has its own id
 func press(b *board.Board, do board.Verb, job uint64) board.Command {
 	presses++
 	c := board.Command{ID: fmt.Sprint("press-", presses), Do: do, Order: "?"}
-	if o := b.OrderOf(job); o != nil {
+	if o := b.OrderWith(job); o != nil {
 		c.Order, c.Version = o.Key, o.Version
 	}
 	return c
@@ -89,7 +89,7 @@ func put(t *testing.T, b *board.Board, ds ...ticket.Delivery) {
 
 // card is a ticket as pages see it; nil if they do not.
 func card(b *board.Board, job uint64) *board.Ticket {
-	o := b.OrderOf(job)
+	o := b.OrderWith(job)
 	if o == nil {
 		return nil
 	}

@@ -73,7 +73,7 @@ func TestAScreenWorksInFirefox(t *testing.T) {
 	last.Ticket.Number = "20"
 	show(last)
 	f.until("it is told again", heads+` === "#19,#20"`)
-	if o := b.OrderOf(1); o.State != board.Bumped {
+	if o := b.OrderWith(1); o.State != board.Bumped {
 		t.Errorf("order %+v", o)
 	}
 	for _, line := range f.wrong {

@@ -135,7 +135,7 @@ func delivery(job uint64) ticket.Delivery {
 
 // order names the order of a job on a screen in a command: "order":…,"version":…
 func (w *testServer) order(station string, job uint64) string {
-	o := w.screens[station].Orders().OrderOf(job)
+	o := w.screens[station].Orders().OrderWith(job)
 	return fmt.Sprintf(`"order":%q,"version":%d`, o.Key, o.Version)
 }
 

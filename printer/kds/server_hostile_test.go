@@ -50,7 +50,7 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 		w.put("cold", 2)
 		c := w.client("127.0.0.1")
 		before := w.screens["hot-line"].Board().At()
-		key, order := w.screens["hot-line"].Orders().OrderOf(1).Key, w.order("hot-line", 1)
+		key, order := w.screens["hot-line"].Orders().OrderWith(1).Key, w.order("hot-line", 1)
 		for body, want := range map[string]string{
 			`{"id":"a","do":"item_done","job":-1,"version":1}`:                   "400",
 			`{"id":"a","do":"item_done","job":"1","version":1}`:                  "400",

@@ -73,7 +73,7 @@ func TestATicketThatCameOutElsewhereCanBeRecalled(t *testing.T) {
 		must(t, b.ComesOut(t.Context(), order(job+1, "Burger"), "grill"))
 	}
 	wantJobs(t, b, "| 3 2 1")
-	if o := b.OrderOf(2); o.State != Elsewhere || o.Tickets[0].Paper != "grill" {
+	if o := b.OrderWith(2); o.State != Elsewhere || o.Tickets[0].Paper != "grill" {
 		t.Errorf("order %+v", o)
 	}
 	b = open(t, s)

@@ -75,13 +75,13 @@ func (b *Board) resumed(c Command) ([]uint64, Outcome) {
 func (b *Board) result(c Command, jobs []uint64, out Outcome) Result {
 	r := Result{ID: c.ID, Outcome: out, Order: b.Order(c.Order), At: b.At()}
 	if len(jobs) > 0 {
-		r.Order = cmp.Or(b.OrderOf(jobs[0]), r.Order)
+		r.Order = cmp.Or(b.OrderWith(jobs[0]), r.Order)
 	}
 	return r
 }
 
-// OrderOf returns the order that has the card of a job; nil if there is none.
-func (v *Orders) OrderOf(job uint64) *Order {
+// OrderWith returns the order that has the card of a job; nil if there is none.
+func (v *Orders) OrderWith(job uint64) *Order {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for _, o := range v.byKey {
@@ -246,13 +246,13 @@ func (b *Board) apply(r *record, change *lastChange) bool {
 	r.note(string(change.Do), change.Item)
 	switch change.Do {
 	case Bump:
-		b.takeOff(r, Bumped)
+		b.depart(r, Bumped)
 		r.DepartedBy = change.By
 	case Recall:
 		if r.State == Elsewhere { // it may also have come out at the backup, or not at all
 			r.Duplicate, r.Paper = true, ""
 		}
-		r.putBack()
+		r.reopen()
 	case ItemDone, ItemUndone:
 		r.setDone(change.Item, change.Do == ItemDone)
 	case AckVoid:
@@ -268,20 +268,20 @@ func (b *Board) apply(r *record, change *lastChange) bool {
 	return true
 }
 
-// takeOff moves a record off the board into the given state.
-func (b *Board) takeOff(r *record, as State) {
+// depart moves a record off the board into the given state.
+func (b *Board) depart(r *record, as State) {
 	b.lastDeparture++
 	r.State, r.Departure, r.DepartedAt, r.DepartedBy = as, b.lastDeparture, time.Now().UnixMilli(), ""
 }
 
-// putBack moves a record back to its place.
-func (r *record) putBack() { r.State, r.Departure, r.DepartedAt, r.DepartedBy = Open, 0, 0, "" }
+// reopen moves a record back to its place.
+func (r *record) reopen() { r.State, r.Departure, r.DepartedAt, r.DepartedBy = Open, 0, 0, "" }
 
 // reverse reverses a change. An undo cannot be undone; the original command does it again.
 func (r *record) reverse(last *lastChange) {
 	switch last.Do {
 	case Bump:
-		r.putBack()
+		r.reopen()
 	case ItemDone, ItemUndone:
 		r.setDone(last.Item, last.Do == ItemUndone)
 	case AckVoid: // a card that was acknowledged before stays so

@@ -191,7 +191,7 @@ func (b *Board) ComesOut(ctx context.Context, d ticket.Delivery, station string)
 		}
 	}
 
-	b.takeOff(&r, Elsewhere)
+	b.depart(&r, Elsewhere)
 	r.LastChange = nil
 	r.Paper = station
 	r.note(wentOut, 0)

@@ -72,7 +72,7 @@ func press(b *Board, do Verb, job uint64, item int) Command {
 		if k := card(b, job); k != nil {
 			c.Version = k.Version
 		}
-	} else if o := b.OrderOf(job); o != nil {
+	} else if o := b.OrderWith(job); o != nil {
 		c.Order, c.Version = o.Key, o.Version
 	}
 	return c
@@ -80,7 +80,7 @@ func press(b *Board, do Verb, job uint64, item int) Command {
 
 // card is a ticket as pages see it; nil if they do not.
 func card(b *Board, job uint64) *Ticket {
-	o := b.OrderOf(job)
+	o := b.OrderWith(job)
 	if o == nil {
 		return nil
 	}

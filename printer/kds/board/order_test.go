@@ -152,7 +152,7 @@ func TestAnAddOnJoinsItsOrder(t *testing.T) {
 		do(t, b, press(b, Bump, 3, 0))
 		time.Sleep(2 * time.Hour)
 		put(t, b, of18(4, "1 Tea")) // the next day has the same numbers
-		if o := b.OrderOf(4); o.BumpedClock != "" || o.Tickets[0].Added {
+		if o := b.OrderWith(4); o.BumpedClock != "" || o.Tickets[0].Added {
 			t.Errorf("%+v", o)
 		}
 	})
@@ -213,7 +213,7 @@ func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
 			}
 		}
 		put(t, b, one, two)
-		if got := b.OrderOf(1) == b.OrderOf(2); got != c.want {
+		if got := b.OrderWith(1) == b.OrderWith(2); got != c.want {
 			t.Errorf("%s: one order %v", what, got)
 		}
 	}
@@ -226,12 +226,12 @@ func TestAnOrderWhoseGuestsChangeTablesIsOneAndSaysSo(t *testing.T) {
 		return d
 	}
 	put(t, b, at(of18(1, "2 Fish"), "4"), at(of18(2, "1 Pie"), "7"), at(void18(3, "1 Fish"), "9"))
-	o := b.OrderOf(1)
+	o := b.OrderWith(1)
 	if o.Table != "Table 4 → 9" || len(o.Tickets) != 3 || !o.MustAckVoid {
 		t.Errorf("%+v", o)
 	}
 	put(t, b, at(of18(4, "1 Tea"), "4"))
-	if o := b.OrderOf(1); o.Table != "Table 4" {
+	if o := b.OrderWith(1); o.Table != "Table 4" {
 		t.Errorf("back at its table it says %q", o.Table)
 	}
 }
@@ -242,7 +242,7 @@ func TestATableIsTheSameInAnyCaseAndForAnyTypeOfOrder(t *testing.T) {
 		one, two := of18(1, "1 Fish"), of18(2, "1 Pie")
 		one.Ticket.Table, two.Ticket.Table, one.Ticket.Type = first, second, "Takeaway"
 		put(t, b, one, two)
-		if o := b.OrderOf(2); o.Table != first {
+		if o := b.OrderWith(2); o.Table != first {
 			t.Errorf("an order at %s and at %s is at %q", first, second, o.Table)
 		}
 	}
@@ -256,8 +256,8 @@ func TestWhoComesToATableThatGuestsHaveLeftIsAnOrderOfItsOwn(t *testing.T) {
 	}
 	put(t, b, at(of18(1, "1 Fish"), "c", "4"), at(of18(2, "1 Pie"), "c", "7"), at(of18(3, "1 Tea"), "", "4"),
 		at(of18(4, "1 Egg"), "", "7"))
-	if moved := b.OrderOf(2); b.OrderOf(3) == moved || b.OrderOf(4) != moved {
-		t.Errorf("at the old table %+v, at the new one %+v", b.OrderOf(3), b.OrderOf(4))
+	if moved := b.OrderWith(2); b.OrderWith(3) == moved || b.OrderWith(4) != moved {
+		t.Errorf("at the old table %+v, at the new one %+v", b.OrderWith(3), b.OrderWith(4))
 	}
 }
 
@@ -268,7 +268,7 @@ func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
 	put(t, b, one)
 	do(t, b, press(b, Bump, 1, 0))
 	put(t, b, two)
-	if o := b.OrderOf(2); o.BumpedClock != "" || o.Tickets[0].Added {
+	if o := b.OrderWith(2); o.BumpedClock != "" || o.Tickets[0].Added {
 		t.Errorf("%+v", o)
 	}
 }
@@ -301,7 +301,7 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Depth: 1, Quantity: "1", Name: "nuts", Void: true})
 	put(t, b, d)
 	want := []Alarm{{"nut allergy", 1}, {"no nuts", 1}, {"nut cake", 1}}
-	o := b.OrderOf(1)
+	o := b.OrderWith(1)
 	wantEqual(t, "alarms", want, o.Alarms)
 	if k := o.Tickets[0]; !k.Notes[0].Alarm || k.Notes[1].Alarm || k.Items[3].Colour != "red" ||
 		k.Items[0].Colour != "" {
@@ -310,14 +310,14 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	do(t, b, press(b, AckVoid, 1, 0))
 	wantOutcome(t, b, press(b, Bump, 1, 0), Unread)
 	wantOutcome(t, b, press(b, AckAlarm, 1, 0), Done)
-	if o := b.OrderOf(1); o.AlarmAckedAt == 0 || o.MustAckAlarm {
+	if o := b.OrderWith(1); o.AlarmAckedAt == 0 || o.MustAckAlarm {
 		t.Errorf("%+v", o)
 	}
 	put(t, b, of18(2, "1 nut roast"))
 	wantOutcome(t, b, press(b, Bump, 1, 0), Unread) // the add-on has an allergy, too
 	wantOutcome(t, b, press(b, AckAlarm, 1, 0), Done)
 	put(t, b, void18(3, "1 nut roast"))
-	if o := b.OrderOf(2); len(o.Alarms) != 4 {
+	if o := b.OrderWith(2); len(o.Alarms) != 4 {
 		t.Errorf("a line that is void warns: %+v", o.Alarms)
 	}
 	do(t, b, press(b, AckVoid, 3, 0))
@@ -369,7 +369,7 @@ func TestATicketIsAnAddOnOnlyIfItIsTheFirstOfALaterRequest(t *testing.T) {
 		put(t, b, d)
 	}
 	var added []bool
-	for _, k := range b.OrderOf(1).Tickets {
+	for _, k := range b.OrderWith(1).Tickets {
 		added = append(added, k.Added)
 	}
 	if !slices.Equal(added, []bool{false, false, true, false}) {

@@ -61,7 +61,7 @@ func (x *Pass) send(ctx context.Context, c Command) (Outcome, error) {
 	if out != Done || sent == nil {
 		return out, nil
 	}
-	if err := x.put(ctx, sentKey(sent.Departure), sent); err != nil {
+	if err := x.store(ctx, sentKey(sent.Departure), sent); err != nil {
 		return "", fmt.Errorf("%s order: %w", c.Do, err)
 	}
 
@@ -73,8 +73,8 @@ func (x *Pass) send(ctx context.Context, c Command) (Outcome, error) {
 	return Done, nil
 }
 
-// put stores a sent order or a tick.
-func (x *Pass) put(ctx context.Context, key string, v any) error {
+// store stores a sent order or a tick.
+func (x *Pass) store(ctx context.Context, key string, v any) error {
 	value, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 			ticked.CommandIDs = slices.Clone(was.CommandIDs[max(0, len(was.CommandIDs)+1-maxCommandIDs):])
 		}
 		ticked.CommandIDs = append(ticked.CommandIDs, c.ID)
-		if err := x.put(ctx, key, ticked); err != nil {
+		if err := x.store(ctx, key, ticked); err != nil {
 			return "", fmt.Errorf("%s %s: %w", c.Do, part.Station, err)
 		}
 		x.ticks[key] = &ticked

@@ -40,7 +40,7 @@ func (b *Board) replace(ctx context.Context) error {
 		if r.State == Bumped { // that a cook was done with it stays known
 			r.State = Replaced
 		} else {
-			b.takeOff(r, Replaced)
+			b.depart(r, Replaced)
 		}
 		r.Version++
 		r.note(wasReplaced, 0)

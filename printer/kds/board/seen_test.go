@@ -66,11 +66,11 @@ func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 			}
 			return out
 		}
-		wantEqual(t, "timeline", want, texts(b.Timeline(b.OrderOf(1).Key)))
+		wantEqual(t, "timeline", want, texts(b.Timeline(b.OrderWith(1).Key)))
 		put(t, b, void18(2, "1 Fish"))
 		do(t, b, press(b, AckVoid, 1, 0))
 		do(t, b, press(b, Bump, 1, 0))
-		got := texts(b.Timeline(b.OrderOf(1).Key))
+		got := texts(b.Timeline(b.OrderWith(1).Key))
 		if !slices.Contains(got, "ack_void at hot-line") {
 			t.Errorf("%q", got)
 		}
