@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/config"
+	"ticketrail/printer/layout"
 	"ticketrail/receiver/pos"
 )
 
@@ -134,14 +134,14 @@ func (r report) writeTable(w io.Writer, columns []string) error {
 	return aligned.end()
 }
 
-// writeCSV writes every value through csvCell, headers excepted, which are ours.
+// writeCSV writes every value through layout.Cell, headers excepted, which are ours.
 func (r report) writeCSV(w io.Writer, columns []string) error {
 	out := csv.NewWriter(w)
 	// The writer remembers its first error, and Error returns it.
 	_ = out.Write(columns)
 	for _, row := range r.rows {
 		for i := range row {
-			row[i] = csvCell(row[i])
+			row[i] = layout.Cell(row[i])
 		}
 		_ = out.Write(row)
 	}
@@ -151,25 +151,4 @@ func (r report) writeCSV(w io.Writer, columns []string) error {
 		return fmt.Errorf("write output: %w", err)
 	}
 	return nil
-}
-
-// csvCell makes a value safe for a spreadsheet and for a terminal. Names come from the service and
-// any of its users may have typed them there: a value that begins like a formula, also in full-width
-// characters or behind blanks, gets an apostrophe; control characters and text direction marks,
-// which can make a value read as another one, become spaces. An employee named "=HYPERLINK(…)"
-// would otherwise run in the accountant's spreadsheet (CSV injection).
-func csvCell(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
-			return ' '
-		}
-		return r
-		// Some spreadsheets refuse a whole file with one invalid byte.
-	}, strings.ToValidUTF8(s, "\ufffd"))
-	first := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
-	if first != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(first)[0]) {
-		return "'" + s
-	}
-
-	return s
 }

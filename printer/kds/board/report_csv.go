@@ -4,7 +4,8 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
-	"strings"
+
+	"ticketrail/printer/layout"
 )
 
 // WriteCSV writes the rows with a line of headings. Durations are whole seconds, rounded; a cell
@@ -16,7 +17,7 @@ func (r Report) WriteCSV(w io.Writer) error {
 		"late", "late_percent", "recalls"}) // Error returns the cause
 
 	for _, row := range r.Rows {
-		cells := []string{r.Day, row.Station, row.Hour, noFormula(row.Item), strconv.Itoa(row.Count)}
+		cells := []string{r.Day, row.Station, row.Hour, layout.Cell(row.Item), strconv.Itoa(row.Count)}
 		for _, s := range []Spread{row.Seen, row.Bumped, row.SentOut} {
 			cells = append(cells, s.seconds(s.P50), s.seconds(s.P90))
 		}
@@ -38,13 +39,4 @@ func (s Spread) seconds(ms int64) string {
 		return ""
 	}
 	return strconv.FormatInt((ms+500)/1000, 10)
-}
-
-// noFormula marks a text that a spreadsheet would run as a formula. The name of an item comes from
-// the network.
-func noFormula(s string) string {
-	if strings.ContainsAny(s[:min(1, len(s))], "=+-@") {
-		return "'" + s
-	}
-	return s
 }

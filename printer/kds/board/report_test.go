@@ -62,7 +62,7 @@ func TestTheReportOfADayIsAFileForASpreadsheet(t *testing.T) {
 	minute := Spread{N: 1, P50: 59_600, P90: 59_600}
 	report := Report{Day: "2026-11-22", Rows: []ReportRow{
 		{Station: "hot", Count: 3, Seen: minute, Late: 2, Judged: 3, Recalls: 1},
-		{Station: "hot", Item: "=1+1", Count: 1},
+		{Station: "hot", Item: "＝1+1", Count: 1},
 	}}
 	var out strings.Builder
 	if err := report.WriteCSV(&out); err != nil {
@@ -70,7 +70,7 @@ func TestTheReportOfADayIsAFileForASpreadsheet(t *testing.T) {
 	}
 
 	_, rows, _ := strings.Cut(out.String(), "\n")
-	if want := "2026-11-22,hot,,,3,60,60,,,,,2,67,1\n2026-11-22,hot,,'=1+1,1,,,,,,,0,,0\n"; rows != want {
+	if want := "2026-11-22,hot,,,3,60,60,,,,,2,67,1\n2026-11-22,hot,,'＝1+1,1,,,,,,,0,,0\n"; rows != want {
 		t.Errorf("it is %s, want %s", rows, want)
 	}
 }
