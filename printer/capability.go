@@ -159,6 +159,15 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 	}
 }
 
+// drop gives up a fence whose answers cannot be told from other bytes on s.
+func (k *knowledge) drop(ctx context.Context, s *session.Session) {
+	if k.Fence == session.ByStatus && s.Noisy() {
+		changed := k.capability
+		changed.Fence = session.NoFence
+		k.save(ctx, changed)
+	}
+}
+
 // Probe forgets the printer's capability and asks it again: for a person who has replaced it, or set it to another
 // mode. The known capability is kept if it cannot be asked now. Probe waits for the ticket that is being printed.
 func (d *Device) Probe(ctx context.Context) (Status, error) {

@@ -220,14 +220,14 @@ func pushing(k *kitchen) {
 	})
 }
 
-// slowLine puts a serial line of 19,200 baud between new clients and the printer.
+// slowLine puts a serial line of 38,400 baud between new clients and the printer.
 func slowLine(k *kitchen) { k.door.wrap.set(func(c net.Conn) net.Conn { return slowConn{c} }) }
 
 type slowConn struct{ net.Conn }
 
 func (c slowConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b[:min(len(b), 64)])
-	time.Sleep(time.Duration(n) * time.Second / 1920)
+	time.Sleep(time.Duration(n) * time.Second / 3840)
 	return n, err
 }
 
