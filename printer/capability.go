@@ -161,7 +161,7 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 
 // drop gives up a fence whose answers cannot be told from other bytes on s.
 func (k *knowledge) drop(ctx context.Context, s *session.Session) {
-	if k.Fence == session.ByStatus && s.Noisy() {
+	if k.known && k.Fence == session.ByStatus && s.Noisy() {
 		changed := k.capability
 		changed.Fence = session.NoFence
 		k.save(ctx, changed)
@@ -275,8 +275,5 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 	}
 
 	a.Fence, err = s.Hello(ctx, by, d.can.Fence != session.NoFence, session.ProbeTimeout, ready)
-	if a.Fence == session.ByStatus && s.Noisy() {
-		a.Fence = session.NoFence
-	}
 	return a, err
 }

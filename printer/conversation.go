@@ -137,8 +137,10 @@ func (d *Device) status(ctx context.Context, s *session.Session, poll, first boo
 	if !d.can.known {
 		err = d.probe(ctx, s)
 	} else if err = s.FirstStatus(ctx); err == nil {
-		d.can.drop(ctx, s)
 		err = d.health.notReady(s.Condition())
+	}
+	if err == nil {
+		d.can.drop(ctx, s)
 	}
 
 	if err == nil && d.can.Fence != session.NoFence && (!poll || d.health.get().State == Hung) {

@@ -238,6 +238,15 @@ func TestAPrinterThatSendsBytesOfItsOwnWithEachStatusHasNoGSr(t *testing.T) {
 			t.Errorf("it is said to be %s", got)
 		}
 	})
+	due, asked := "\x00", countGSr() // one answer to another program is not with each status
+	withScript(t, answering(func(c net.Conn, all string) {
+		if asked := asked(c, all); asked > 0 {
+			_, _ = c.Write(make([]byte, asked))
+		} else if last(all, "\x00") {
+			_, _ = c.Write([]byte(due))
+			due = ""
+		}
+	}), func(r *harness) { r.want("A1", "processed") })
 }
 
 func TestATextThatComesWithATicketLeavesADoubtAndNoFurtherTicketIsSent(t *testing.T) {
