@@ -28,7 +28,7 @@ says.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// Before the stations are asked: that takes seconds, and the file is valid whatever they answer.
-			err := c.checkFile(cmd, c.config, doctor.Check)
+			err := c.checkFile(cmd, "ticketrail", c.config, doctor.Check)
 			if err != nil || !online {
 				return err
 			}
@@ -42,12 +42,12 @@ says.`,
 	}
 
 	cmd.Flags().BoolVar(&online, "online", false, "also ask the printers, the displays and the point-of-sale API")
-	return fileOnlyFlag(cmd)
+	return c.fileOnlyFlag(cmd)
 }
 
 // relayCheck is check for the other daemon.
 func (c *cli) relayCheck() *cobra.Command {
-	return fileOnlyFlag(&cobra.Command{
+	return c.fileOnlyFlag(&cobra.Command{
 		Use:   "check",
 		Short: "check the configuration of the relay",
 		Long: `check reads the relay's configuration and the files that it names and prints
@@ -56,18 +56,18 @@ ticketrail-relay.service is installed with this file, it also checks, as root,
 that the service's user can read it. It asks no server: see "relay status".`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.checkFile(cmd, c.relayConfig(), doctor.CheckRelay)
+			return c.checkFile(cmd, "ticketrail-relay", c.relayConfig(), doctor.CheckRelay)
 		},
 	})
 }
 
-func fileOnlyFlag(cmd *cobra.Command) *cobra.Command {
+func (c *cli) fileOnlyFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().Bool("file-only", false, "check only the file, not whether the installed units fit it")
-	return cmd
+	return c.jsonFlag(cmd)
 }
 
 // checkFile checks a file, as it is installed or with --file-only alone, and shows its warnings or its problem.
-func (c *cli) checkFile(cmd *cobra.Command, path string,
+func (c *cli) checkFile(cmd *cobra.Command, unit, path string,
 	check func(ctx context.Context, path string, installed bool) (warnings []string, err error),
 ) error {
 	fileOnly, _ := cmd.Flags().GetBool("file-only")
@@ -79,8 +79,17 @@ func (c *cli) checkFile(cmd *cobra.Command, path string,
 		}
 	}
 
+	if c.asJSON {
+		if err := showJSON(c.out, doctor.FileFindings(unit, path, warnings, problem)); err != nil {
+			return err
+		}
+	}
+
 	if problem != nil {
 		return invalid(path, problem)
+	}
+	if c.asJSON {
+		return nil
 	}
 	return printLine(c.out, "%s is valid", path)
 }

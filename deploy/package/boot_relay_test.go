@@ -46,7 +46,7 @@ func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *test
 	// The relay: the unit has started when it takes orders.
 	b.do("cd /root/relay && install -m640 -g ticketrail relay.yaml nats.password relay.secret /etc/ticketrail/")
 	b.do("chmod 600 /etc/ticketrail/relay.yaml")
-	b.fails("ticketrail relay check", "cannot use the configuration (/etc/ticketrail/relay.yaml: cannot be read")
+	b.fails("ticketrail relay check", "it cannot be read (/etc/ticketrail/relay.yaml: cannot be read")
 	b.do("chmod 640 /etc/ticketrail/relay.yaml && systemctl enable --now ticketrail-relay")
 	b.says("curl --silent --fail http://127.0.0.1:9321/readyz", "ready")
 	b.says("ticketrail relay status", "1 of 1 have every request")

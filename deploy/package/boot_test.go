@@ -57,7 +57,7 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 
 	// A file that root can read and the service's user cannot would end in a crash loop: a check finds it before.
 	b.do("chmod 600 /etc/ticketrail/ticketrail.yaml")
-	b.fails("ticketrail check", "cannot use the configuration (/etc/ticketrail/ticketrail.yaml: cannot be read")
+	b.fails("ticketrail check", "it cannot be read (/etc/ticketrail/ticketrail.yaml: cannot be read")
 	b.do(`cd /etc/ticketrail && chmod 640 ticketrail.yaml && chgrp root secrets/webhook
 		head -c 24 /dev/urandom | base64 | tr +/ -_ >secrets/webhook
 		sed --in-place 's|secret_file: ""|secret_file: secrets/webhook|' ticketrail.yaml`)

@@ -65,7 +65,8 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 			})
 		}
 	}
-	const reach, correct = "check its power, its cable and its address", "systemctl reload-or-restart ticketrail"
+	const reach, correct = "check its power, its cable and its address", "correct it; then systemctl reload-or-restart"
+	const readable = "(chgrp ticketrail FILE; chmod g+r FILE;"
 	for _, c := range []struct {
 		name              string
 		before, make      func(*testDaemon) // the start, and after it
@@ -165,9 +166,9 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 			", name: Grill, timezone: Australia/Melborne } ]\n"), "config/invalid", "configuration on disk is refused",
 			correct, false},
 		{"a secret that was removed", nil, onDisk(grillOnly + "receiver: { secret_file: removed }"),
-			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", correct, false},
+			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", readable, false},
 		{"a configuration that cannot be read", nil, func(k *testDaemon) { k.must(os.Mkdir(k.file(), 0o700)) },
-			"config/unreadable", "configuration on disk is refused: it cannot be read", correct, false},
+			"config/unreadable", "configuration on disk is refused: it cannot be read", readable, false},
 		{"no token for the relay", withRelay, nil, "relay/no_token", "no order can be fetched",
 			"ticketrail relay venues add", false},
 		{"a clock without a time server", func(k *testDaemon) {
@@ -229,9 +230,9 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 		{"a time zone that does not exist", "zone: Australia/Melborne\n", "config/invalid",
 			"configuration on disk is refused", correct},
 		{"a secret that was removed", "service: { base_url: \"https://a\", client_id: c, client_secret_file: no }\n",
-			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", correct},
+			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", readable},
 		{"a configuration that cannot be read", "", "config/unreadable",
-			"configuration on disk is refused: it cannot be read", correct},
+			"configuration on disk is refused: it cannot be read", readable},
 		{"no folder for the database", "storage: { path: gone/t.db }\n", "database/no_folder",
 			"its folder does not exist", "create it"},
 		{"a database of another user", "storage: { path: other/t.db }\n", "database/owner",

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/daemon"
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
@@ -142,6 +144,8 @@ const connectingFor = 15 * time.Second
 // behindFor is how long requests may wait at the relay before that is said: a burst takes seconds.
 const behindFor = time.Minute
 
+var errNoAnswer = errors.New("it does not answer")
+
 // findings say how the connection to the relay is; none without a relay.
 func (s *relaySource) findings(now time.Time) []finding.Finding {
 	s.mu.Lock()
@@ -156,9 +160,7 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 		st = one.Status()
 	}
 
-	found := finding.Finding{ID: "relay/unreachable", Level: finding.Fail, Subject: config.TopicRelay,
-		Since: st.Down, Text: "no order can be fetched",
-		Do: "the relay keeps the orders; look at the internet connection and at ticketrail doctor"}
+	found := finding.Finding{Subject: config.TopicRelay, Since: st.Down}
 	heard := "it has not heard of this box yet"
 	if !st.Reported.IsZero() {
 		heard = fmt.Sprintf("it heard of this box %s ago", finding.Age(now.Sub(st.Reported)))
@@ -171,24 +173,16 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 
 	switch {
 	case one == nil || st.Err == nil && !st.Down.IsZero() && now.Sub(st.Down) < connectingFor:
-		found.ID, found.Level, found.Text, found.Do = "relay/connecting", finding.Warn, "connecting", ""
-	case st.Err == nil && !st.Down.IsZero():
-		found.Detail = "it does not answer"
+		found.ID, found.Level, found.Text = "relay/connecting", finding.Warn, "connecting"
 	case st.Err != nil && st.Down.IsZero(): // one is in hand, so the relay is there
-		found.ID, found.Text, found.Detail = "relay/not_taken", waiting+" there: this box cannot take them",
-			st.Err.Error()
+		found.ID, found.Level, found.Text, found.Detail = "relay/not_taken", finding.Fail,
+			waiting+" there: this box cannot take them", st.Err.Error()
 		found.Do = "nothing is lost; make room or wait: ticketrail printers list shows what waits, df how full the " +
 			"disk is"
-	case st.Err != nil:
-		found.Detail = fmt.Sprintf("%v; orders that waited there by then: %d; %s", st.Err, st.Behind, heard)
-		if errors.Is(st.Err, source.ErrToken) {
-			found.ID = "relay/token_refused"
-			found.Do = "make a new token there with ticketrail relay venues renew, and put it into " + conf.TokenFile
-		} else if _, err := conf.Token(); err != nil {
-			found.ID = "relay/no_token"
-			found.Do = "put the file there that ticketrail relay venues add has made for the venue, mode 0600; the " +
-				"daemon reads it by itself"
-		}
+	case st.Err != nil || !st.Down.IsZero():
+		found = doctor.RelayFinding(conf, cmp.Or(st.Err, errNoAnswer))
+		found.Since = st.Down
+		found.Detail += fmt.Sprintf("; orders that waited there by then: %d; %s", st.Behind, heard)
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
 		found = finding.Finding{ID: "relay/behind", Level: finding.Warn, Subject: config.TopicRelay, Since: st.Since,
 			Text: waiting + " there and are being fetched"}

@@ -22,7 +22,7 @@ func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 	for cause, want := range map[error]string{
 		fs.ErrNotExist:   "database/no_folder: its folder does not exist (/data): create it",
 		fs.ErrPermission: "database/owner: the service may not open it, or not write in its folder (/data/t.db must",
-		syscall.EROFS:    "disk/read_only: it is mounted read-only (at /data): see dmesg",
+		syscall.EROFS:    "disk/read_only: it is mounted read-only (at /data): set storage.path",
 		syscall.ENOSPC: "orders/disk_full: no orders are accepted: the disk is full (at /data): " +
 			"delete something on the disk that df /data shows",
 		errors.New("else"): "open: else",

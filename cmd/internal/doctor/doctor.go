@@ -7,6 +7,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +35,18 @@ func Check(ctx context.Context, path string, installed bool) (warnings []string,
 	}
 
 	return withFindings(warnings, found)
+}
+
+// FileFindings are the findings about the file of a unit, for a program; the warnings and err are of [Check] or
+// [CheckRelay]. A box without the token of its relay starts all the same.
+func FileFindings(unit, path string, warnings []string, err error) []finding.Finding {
+	found := finding.Configuration{File: path, Refused: setup.Problems(path, err), Unit: unit}.Findings()
+	for _, w := range warnings {
+		if at := strings.Index(w, config.CannotFetch); at >= 0 {
+			found = append(found, noToken(w[at+len(config.CannotFetch):]))
+		}
+	}
+	return found
 }
 
 func check(path string) (conf *config.Config, warnings []string, err error) {

@@ -1,9 +1,9 @@
 package doctor
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -78,6 +78,7 @@ func UnitFindings(ctx context.Context, path string, conf *config.Config) (out []
 
 // readable reads the configuration as the service's user does, in a child process with that user's rights: to work
 // them out from modes would miss access lists and groups. Only root can do it. command is this program's that reads it.
+// The daemon finds the same when it starts.
 func readable(ctx context.Context, unit, name, path string, command ...string) []finding.Finding {
 	if os.Geteuid() != 0 || name == "" || name == "root" {
 		return nil
@@ -98,30 +99,19 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 		return nil
 	}
 
-	cmd := exec.CommandContext(ctx, exe, append(command, "--file-only", "--config", abs)...)
+	cmd := exec.CommandContext(ctx, exe, append(command, "--file-only", "--json", "--config", abs)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who}
 	cmd.Dir = "/" // the working folder of root may be closed to the user
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	err = cmd.Run()
+	said, err := cmd.Output()
 	if _, ran := errors.AsType[*exec.ExitError](err); err != nil && !ran {
 		return []finding.Finding{finding.New("service/not_known", finding.Warn,
 			"whether its user can read the files is not known", name+" cannot run "+exe,
 			"install the program at /usr/bin/ticketrail")}
 	}
 
-	var out []finding.Finding
-	for line := range strings.Lines(errs.String()) {
-		// The daemon starts without the token of its relay, so they are only a warning for check.
-		isWarning := strings.HasPrefix(line, "warning: ") && !strings.Contains(line, config.CannotFetch)
-		if line = strings.TrimSpace(line); line != "" && !isWarning {
-			out = append(out, finding.New(fmt.Sprintf("service/unreadable/%d", len(out)+1), finding.Fail,
-				fmt.Sprintf("its user %s cannot use the configuration", name), line,
-				fmt.Sprintf("chgrp %s FILE; chmod g+r FILE; and g+x for each folder above it", name)))
-		}
-	}
-
-	return out
+	var found []finding.Finding
+	_ = json.Unmarshal(said, &found) // an error: a signal has ended it
+	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Level != finding.Fail })
 }
 
 // credential are the ids of a user and all of its groups.

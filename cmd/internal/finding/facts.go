@@ -212,6 +212,7 @@ type Configuration struct {
 	File    string    // empty: the daemon runs without one
 	Refused []Problem // problems of the next start
 	Restart []string  // keys that are not in use before a restart
+	Unit    string    // that has it; empty: ticketrail
 }
 
 // A Problem is a reason why the next start would fail.
@@ -233,9 +234,14 @@ func (c Configuration) Findings() (out []Finding) {
 			"secret_missing": "configuration on disk is refused: bad secret or certificate",
 			"unreadable":     "configuration on disk is refused: it cannot be read",
 		}[p.Kind]
+		do := "correct it"
+		if text != "" {
+			do = "the service must be able to read it (chgrp ticketrail FILE; chmod g+r FILE; g+x for its folders)"
+		}
 		// Of a daemon that does not run, the command starts it.
 		out = append(out, New(id, Fail, cmp.Or(text, "configuration on disk is refused"), p.Text,
-			"correct it, then systemctl reload-or-restart ticketrail; a running daemon goes on, and no other starts"))
+			do+"; then systemctl reload-or-restart "+cmp.Or(c.Unit, "ticketrail")+
+				"; a running daemon goes on, and no other starts"))
 	}
 
 	for i, f := range out { // the name of the file once, not in each problem

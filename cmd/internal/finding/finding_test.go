@@ -74,7 +74,7 @@ func faults() []fault {
 		{Facts{Database: Database{Unbalanced: -1}}, "database/books", "the books do not balance by -1", "report", Fail,
 			time.Time{}},
 		{Facts{Configuration: Configuration{Refused: []Problem{{"secret_missing", "venues[0].secret_file: gone"}}}},
-			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", "correct it", Fail,
+			"config/secret_missing", "configuration on disk is refused: bad secret or certificate", "chgrp ticketrail", Fail,
 			time.Time{}},
 		{Facts{Configuration: Configuration{Refused: []Problem{{"invalid", "x"}, {"invalid", "y"}}}}, "config/invalid",
 			"configuration on disk is refused", "and no other starts", Fail, time.Time{}},

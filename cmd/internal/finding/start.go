@@ -52,7 +52,7 @@ func Storage(path, who string, err error) (f Finding, known bool) {
 			path+" must belong to "+who, fmt.Sprintf("chown -R %s: %s", who, folder)), true
 	case errors.Is(err, syscall.EROFS):
 		return New("disk/read_only", Fail, "it is mounted read-only", "at "+folder,
-			"see dmesg: the disk may fail; then mount -o remount,rw"), true
+			"set storage.path to a file below /var/lib/ticketrail, or see dmesg: the disk may fail"), true
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return full(folder), true
 	}
