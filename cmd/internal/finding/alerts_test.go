@@ -39,7 +39,8 @@ var alerts = []struct {
 	{"CertificateExpires", "certificate/(expires|not_renewed)/.*", "1h", "warning", false, "A certificate expires"},
 	{"CertificateExpired", "certificate/(expired|unreadable)/.*", "", "critical", false,
 		"A certificate expired or cannot be read"},
-	{"WebhookNotReached", "webhook/.*", "15m", "critical", false, "The address that the service uses does not lead here"},
+	{"WebhookNotReached", "webhook/.*", "15m", "critical", false,
+		"The address that the service uses does not lead here"},
 	{"ServiceFails", "venue/.*", "30m", "warning", false, "The point-of-sale API fails"},
 	{"ClockNotSynchronized", "clock/not_synchronized", "1h", "warning", false, "The clock may be wrong"},
 }
