@@ -86,6 +86,10 @@ func TestARetryHasTheSameContent(t *testing.T) {
 	if digest(record+`,"updatedAt":177000000`+"1", beside) != digest(record+`,"updatedAt":177000000`+"2", beside) {
 		t.Error("an order that was updated for the retry is another one")
 	}
+	long := `,"t":["` + strings.Repeat("x", 2*hashAtOnce) + `",1,2]`
+	if digest(record+long, beside) == digest(strings.Replace(record, `"x"`, `"y"`, 1)+long, beside) {
+		t.Error("the beginning of a long order does not count")
+	}
 }
 
 func FuzzTheTextOfAnyBodyIsBounded(f *testing.F) {
