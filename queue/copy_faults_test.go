@@ -211,6 +211,20 @@ func TestStationsAreToldIfTheCopyEndsLongBeforeTheFile(t *testing.T) {
 	}, withCopies)
 }
 
+// TestStationsAreToldFromWhenOnTheLogHasAll: the log that follows the base copy is gone, and the next one is there.
+func TestStationsAreToldFromWhenOnTheLogHasAll(t *testing.T) {
+	q := withHistory(t)
+	files := q.copies()
+	newest := files.Newest()
+	must(t, errors.Join(os.Remove(files.Base(newest)), os.Remove(files.Log(newest-1))))
+	header, err := files.Header(newest)
+	must(t, err)
+	r := q.recover()
+	wantTrue(t, r.Base == files.Base(newest-1) && r.From.Equal(header.Began), r, header)
+	q.open()
+	q.wantDuplicate(order("e", "grill"))
+}
+
 // TestLogsDoNotGrowWithoutBound: they may be on the disk of the database. After a long one comes a base copy; if none
 // succeeds, the oldest logs go.
 func TestLogsDoNotGrowWithoutBound(t *testing.T) {
