@@ -53,12 +53,14 @@ func (q *Queue) old(station string, olderThan time.Duration) (some, only bool, c
 	defer q.mu.Unlock()
 
 	lane := q.lane(station)
-	if len(lane.pending) > 0 && lane.pending[0].slip {
-		return false, false, lane.changed
-	}
-
+	first := true
 	only = true
-	for _, e := range lane.pending {
+	for e := range lane.pending() {
+		if first && e.slip {
+			return false, false, lane.changed
+		}
+		first = false
+
 		old := e.tooOld(now, olderThan)
 		some, only = some || old, only && (old || e.slip)
 	}
@@ -99,7 +101,7 @@ func (e entry) tooOld(now, olderThan time.Duration) bool {
 func (b *batch) pendingOf(station string) []entry {
 	b.q.mu.Lock()
 	defer b.q.mu.Unlock()
-	return slices.Clone(b.q.lane(station).pending)
+	return slices.Collect(b.q.lane(station).pending())
 }
 
 // expire expires up to expireAtOnce tickets, and returns how many. The ticket that is lent stays:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -21,16 +22,16 @@ type entry struct {
 	doubts   int
 	slip     bool
 	late     bool // see MarkLate
+	held     bool
 }
 
 // A lane is the queue of one station: its open jobs, in order. Queue.mu guards it. It mirrors the
 // file and is changed only after a commit, by the committer. Only lease, configured and lendingBlocked are
 // in memory alone.
 type lane struct {
-	name    string
-	pending []entry          // by position; the one that is lent stays among them
-	held    map[uint64]entry // by position
-	lease   *Lease
+	name  string
+	jobs  []entry // by position; the one that is lent stays among them
+	lease *Lease
 	stationRecord
 	configured     bool
 	lendingBlocked bool          // a transaction that may cancel or move a job is under way, see blockLending
@@ -39,7 +40,7 @@ type lane struct {
 
 func newLane(name string) *lane {
 	return &lane{
-		name: name, held: map[uint64]entry{}, changed: make(chan struct{}),
+		name: name, changed: make(chan struct{}),
 		stationRecord: stationRecord{Books: Books{Outcomes: map[ticket.State]uint64{}}},
 	}
 }
@@ -66,79 +67,66 @@ func (l *lane) notify() {
 	l.changed = make(chan struct{})
 }
 
-// find returns the index of the pending job at a position, or where it would be.
+// find returns the index of the job at a position, or where it would be.
 func (l *lane) find(pos uint64) (int, bool) {
-	return slices.BinarySearchFunc(l.pending, pos, func(e entry, pos uint64) int { return cmp.Compare(e.pos, pos) })
+	return slices.BinarySearchFunc(l.jobs, pos, func(e entry, pos uint64) int { return cmp.Compare(e.pos, pos) })
 }
 
-// place puts an open job where its state says, and takes it from where it was. Nearly always that is the end. Only
-// slips, which go in front, are inserted elsewhere.
+// place has an open job as its state says. A new one is nearly always the last one. Only slips, which go in front, are
+// inserted elsewhere.
 func (l *lane) place(job uint64, s *jobState) {
-	at, waits := l.find(s.Pos)
 	placed := entry{
-		pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts, slip: s.Slip, late: s.Late,
+		pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts,
+		slip: s.Slip, late: s.Late, held: s.State == ticket.Held,
 	}
 
-	switch {
-	case s.State == ticket.Held:
-		l.remove(s.Pos)
-		l.held[s.Pos] = placed
-	case waits:
-		l.pending[at] = placed
-	default:
-		l.pending = slices.Insert(l.pending, at, placed)
+	if at, known := l.find(s.Pos); known {
+		l.jobs[at] = placed
+	} else {
+		l.jobs = slices.Insert(l.jobs, at, placed)
 	}
 }
 
-// remove takes a job, pending or held, out of the lane.
+// remove takes a job out of the lane. Nearly always it is among the first, and few are held in front of it: these are
+// moved, and not all that wait behind it.
 func (l *lane) remove(pos uint64) {
-	delete(l.held, pos)
 	if at, ok := l.find(pos); ok {
-		l.removeAt(at)
+		copy(l.jobs[1:], l.jobs[:at])
+		l.jobs = l.jobs[1:]
 	}
 }
 
-// removeAt removes a pending job by its index.
-func (l *lane) removeAt(i int) {
-	if i == 0 { // nearly always; slices.Delete would move all that wait behind it
-		l.pending = l.pending[1:]
-		return
+// pending are the jobs that no person must decide about, in order.
+func (l *lane) pending() iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		for _, e := range l.jobs {
+			if !e.held && !yield(e) {
+				return
+			}
+		}
 	}
-	l.pending = slices.Delete(l.pending, i, i+1)
 }
 
 // printing is 1 while a job is lent, else 0. After a reopen the file may have the lease's settlement, although its
 // caller has not been answered yet.
 func (l *lane) printing() int {
 	if l.lease != nil {
-		if _, waits := l.find(l.lease.pos); waits {
+		if at, known := l.find(l.lease.pos); known && !l.jobs[at].held {
 			return 1
 		}
 	}
 	return 0
 }
 
-// open counts the jobs that the station still owes.
-func (l *lane) open() int { return len(l.pending) + len(l.held) }
-
 // head returns the job that Take may lend now. Whether a station may print now is decided here, and
 // in lend while storage fails.
 func (l *lane) head() (entry, bool) {
-	if l.lease != nil || l.lendingBlocked || l.Hold != nil || len(l.pending) == 0 {
-		return entry{}, false
+	if l.lease == nil && !l.lendingBlocked && l.Hold == nil {
+		for e := range l.pending() {
+			return e, true
+		}
 	}
-	return l.pending[0], true
-}
-
-// oldest is how long the oldest pending job has waited. The head need not be the oldest: moved jobs
-// keep their age, and are at the end.
-func (l *lane) oldest(now time.Duration) time.Duration {
-	if len(l.pending) == 0 {
-		return 0
-	}
-
-	first := slices.MinFunc(l.pending, func(x, y entry) int { return cmp.Compare(x.enqueued, y.enqueued) })
-	return now - time.Duration(first.enqueued)
+	return entry{}, false
 }
 
 // clone copies the counters, so that a caller cannot change those in memory through the map.
@@ -183,7 +171,7 @@ func (q *Queue) Stations() []StationState {
 	now := q.clock.running() // under the lock, so that no job is younger
 	var all []StationState
 	for _, l := range q.lanes {
-		if l.configured || l.open() > 0 {
+		if l.configured || len(l.jobs) > 0 {
 			all = append(all, l.state(now))
 		}
 	}
@@ -194,11 +182,18 @@ func (q *Queue) Stations() []StationState {
 
 // state copies a lane's state for people. It needs Queue.mu.
 func (l *lane) state(now time.Duration) StationState {
-	return StationState{
-		Name: l.name, Pending: len(l.pending) - l.printing(), Held: len(l.held), Printing: l.printing(),
-		Oldest: l.oldest(now), Books: l.Books.clone(), Configured: l.configured,
+	s := StationState{
+		Name: l.name, Printing: l.printing(), Books: l.Books.clone(), Configured: l.configured,
 		Hold: l.Hold, // which is replaced and never changed
 	}
+
+	waiting := 0
+	for e := range l.pending() {
+		waiting++
+		s.Oldest = max(s.Oldest, now-time.Duration(e.enqueued)) // not always the head: moved jobs keep their age
+	}
+	s.Pending, s.Held = waiting-s.Printing, len(l.jobs)-waiting
+	return s
 }
 
 // Held returns why a person has stopped a station; nil if it is not stopped.
@@ -220,7 +215,7 @@ func (q *Queue) Unaccounted() int64 {
 
 	var off int64
 	for _, l := range q.lanes {
-		difference := l.Books.imbalance(l.open())
+		difference := l.Books.imbalance(len(l.jobs))
 		off += max(difference, -difference)
 	}
 	return off

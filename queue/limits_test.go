@@ -100,9 +100,9 @@ func TestTheFirstOfALaneLeavesItWithoutAMoveOfTheOthers(t *testing.T) {
 	for pos := range uint64(3) {
 		l.place(0, &jobState{Pos: pos})
 	}
-	second := &l.pending[1]
+	second := &l.jobs[1]
 	l.remove(0)
-	wantTrue(t, &l.pending[0] == second, "those behind it were moved")
+	wantTrue(t, &l.jobs[0] == second, "those behind it were moved")
 }
 
 func TestATransactionPrunesAtMostAHundredJobsThatAreOldEnough(t *testing.T) {

@@ -1,10 +1,8 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"ticketrail/queue/ticket"
@@ -188,10 +186,7 @@ func (q *Queue) MoveAll(ctx context.Context, from, to string) (all []uint64, err
 func (q *Queue) openOf(station string) []entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	lane := q.lane(station)
-	open := slices.AppendSeq(slices.Clone(lane.pending), maps.Values(lane.held))
-	slices.SortFunc(open, func(x, y entry) int { return cmp.Compare(x.pos, y.pos) })
-	return open
+	return slices.Clone(q.lane(station).jobs)
 }
 
 // Cancel ends a job that waits, is held, or has failed: it will not be printed. reason is for

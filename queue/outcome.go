@@ -166,7 +166,7 @@ func (q *Queue) late(older time.Duration) (out []entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, l := range q.lanes {
-		for _, e := range l.pending {
+		for e := range l.pending() {
 			if !e.late && !e.slip && e.enqueued < before && len(out) < pruneAtOnce {
 				out = append(out, e)
 			}

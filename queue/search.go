@@ -48,8 +48,8 @@ func (q *Queue) searchHeld(ctx context.Context, want func(string, entry) bool) (
 
 	q.mu.Lock()
 	for station, l := range q.lanes {
-		for _, e := range l.held {
-			if want(station, e) {
+		for _, e := range l.jobs {
+			if e.held && want(station, e) {
 				found[e.job] = search{}
 			}
 		}
