@@ -37,9 +37,7 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
 	want.Layout.Footer = []string{"job {job}"}
 	second := DefaultPrinter()
 	second.Name, second.Address = "q", "tcp://h:2"
-	if diff := cmp.Diff([]Printer{want, second}, c.Printers); diff != "" {
-		t.Error(diff)
-	}
+	wantSame(t, []Printer{want, second}, c.Printers)
 	if diff := cmp.Diff([]string{filepath.Join(dir, "thai.ttf"), "/usr/share/fonts/lao.ttf"}, c.Fonts); diff != "" {
 		t.Error(diff)
 	}

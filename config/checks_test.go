@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
@@ -37,9 +35,7 @@ func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 	if *update {
 		must(t, os.WriteFile(list, []byte(strings.Join(got, "\n\n")+"\n"), 0o644))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	wantSame(t, want, got)
 }
 
 // secretFiles are beside each configuration of the list.

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
@@ -14,15 +13,11 @@ func TestAScreenNeedsOnlyANameAndIsBackedUpByTheFallback(t *testing.T) {
 	c := mustLoad(t, good+"screens: [ { name: hot-line } ]\nroutes: [ { to: [hot-line] } ]\n")
 	want := Defaults[Screen]()
 	want.Name = "hot-line"
-	if diff := cmp.Diff([]Screen{want}, c.Screens); diff != "" {
-		t.Error(diff)
-	}
+	wantSame(t, []Screen{want}, c.Screens)
 	if got, after := c.BackupOf("hot-line"); got != "grill" || after != 20*time.Second {
 		t.Errorf("after %v it is backed up by %q", after, got)
 	}
-	if diff := cmp.Diff([]string{"grill", "bar", "hot-line"}, c.Stations()); diff != "" {
-		t.Error(diff)
-	}
+	wantSame(t, []string{"grill", "bar", "hot-line"}, c.Stations())
 	if len(c.Warnings) != 0 {
 		t.Errorf("%q", c.Warnings)
 	}
@@ -53,15 +48,11 @@ func TestColoursComeInTheOrderOfTheFilesManual(t *testing.T) {
 	c := mustLoad(t, good+"display: { colours: { violet: [sauce], red: [no, without] } }\n")
 	want := []ColourRule{{"red", []string{"no", "without"}}, {"amber", nil}, {"green", nil}, {"blue", nil},
 		{"violet", []string{"sauce"}}}
-	if diff := cmp.Diff(want, c.Display.Colours.Rules(), cmpopts.EquateEmpty()); diff != "" {
-		t.Error(diff)
-	}
+	wantSame(t, want, c.Display.Colours.Rules(), cmpopts.EquateEmpty())
 }
 
 func TestTheKeysOfAScreenKeepTheirSpelling(t *testing.T) {
 	c := mustLoad(t, good+"screens: [ { name: a, keys: { bump: [F1, Shift+Enter], help: [\"?\"], print: [] } } ]\n")
 	want := KeyMap{"bump": {"F1", "Shift+Enter"}, "help": {"?"}, "print": {}}
-	if diff := cmp.Diff(want, c.Screens[0].Keys); diff != "" {
-		t.Error(diff)
-	}
+	wantSame(t, want, c.Screens[0].Keys)
 }

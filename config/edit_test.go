@@ -4,8 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestAnEditChangesTheLinesOfOneElementAndKeepsComments(t *testing.T) {
@@ -81,9 +79,7 @@ fallback: grill # last line`
 		t.Run(test.name, func(t *testing.T) {
 			got, err := test.edit([]byte(file))
 			must(t, err)
-			if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), changedLines(file+"\n", string(got))); diff != "" {
-				t.Error(diff)
-			}
+			wantSame(t, strings.TrimPrefix(test.want, "\n"), changedLines(file+"\n", string(got)))
 		})
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ticketrail/deploy/slow"
 )
 
@@ -103,9 +101,7 @@ func TestAProblemFromTheEnvironmentNamesTheVariable(t *testing.T) {
 TICKETRAIL_RECEIVER_ALLOW_FROM: receiver.allow_from[1]: "proxy" is not a network; for example 192.168.1.0/24 or 10.0.0.7
 TICKETRAIL_RECEIVER_RESPOND_WITHIN: receiver.respond_within: 5 has no unit; write 5s, 5m or 5h
 TICKETRAIL_LOG_LEVEL: log.level: "loud" is not one of debug, info, warn and error`
-	if diff := cmp.Diff(want, errText(err)); diff != "" {
-		t.Error(diff)
-	}
+	wantSame(t, want, errText(err))
 }
 
 func TestAnEmptyVariableCountsAsNotSet(t *testing.T) {

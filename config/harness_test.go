@@ -109,3 +109,11 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// wantSame compares in depth.
+func wantSame(t testing.TB, want, got any, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Error("(-want +got)\n" + diff)
+	}
+}

@@ -5,8 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestKeysMissingInTheFileHaveTheirDefaults(t *testing.T) {
@@ -32,9 +30,7 @@ func TestAMissingFileIsReportedWithAdvice(t *testing.T) {
 func TestFieldNamesAndPathsKeepTheirCase(t *testing.T) {
 	c := mustLoad(t, good+"ticket: { fields: { name: [displayName, item.Name], record_note: [x] } }\n")
 	want := map[string][]string{"name": {"displayName", "item.Name"}, "record_note": {"x"}}
-	if diff := cmp.Diff(want, c.Ticket.Fields); diff != "" {
-		t.Error(diff)
-	}
+	wantSame(t, want, c.Ticket.Fields)
 }
 
 func TestALongListOfMistakesIsTruncated(t *testing.T) {

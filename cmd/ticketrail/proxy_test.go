@@ -115,9 +115,7 @@ type frontProxy struct {
 func (p *frontProxy) recipe(name string, change ...string) string {
 	p.t.Helper()
 	b, err := os.ReadFile(filepath.Join(repository, "deploy", name))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	text := string(b)
 	for i := 0; i < len(change); i += 2 {
 		next := strings.ReplaceAll(text, change[i], change[i+1])
@@ -132,9 +130,7 @@ func (p *frontProxy) recipe(name string, change ...string) string {
 func (p *frontProxy) write(name, text string) string {
 	p.t.Helper()
 	name = filepath.Join(p.dir, name)
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, os.WriteFile(name, []byte(text), 0o600))
 	return name
 }
 
@@ -150,16 +146,12 @@ func (p *frontProxy) run(command ...string) {
 func (p *frontProxy) start() {
 	p.t.Helper()
 	out, err := os.OpenFile(filepath.Join(p.dir, "output.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	defer out.Close()
 	c := exec.Command(p.command[0], p.command[1:]...)
 	c.Stdout, c.Stderr, c.Dir, c.SysProcAttr = out, out, p.dir, &syscall.SysProcAttr{Setpgid: true}
 	c.Env = append(os.Environ(), "HOME="+p.dir, "XDG_DATA_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir)
-	if err := c.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, c.Start())
 	p.process = c
 	err = eventually(func() error {
 		conn, err := net.Dial("tcp", p.address)
@@ -218,19 +210,13 @@ func (p *frontProxy) serveCaddy(conf string) {
 func (p *frontProxy) certificate() (cert, key string) {
 	p.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, private.Public(), private)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	pair := func(kind string, b []byte) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}))
 	}
@@ -248,9 +234,7 @@ func (p *frontProxy) logs() (all string) {
 		all += string(b)
 		return err
 	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	return all
 }
 

@@ -19,9 +19,7 @@ func TestWhatTheNextStartWouldRefuseIsFound(t *testing.T) {
 		"printers: [ { name: grill, address: \"tcp://127.0.0.1:1\" } ]\nfallback: grill\n"
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	write := func(text string) func() { return func() { must(os.WriteFile(path, []byte(text), 0o600)) } }
 	const key = "Tn8vXq2LmZ4cRb7WyHd9KsPf3GjE6uAo"

@@ -17,9 +17,7 @@ func TestOnlyTwoStartsInARowThatDiedInTheDatabaseMakeItSuspect(t *testing.T) {
 		other + other: false, killed + died + died: true,
 	} {
 		path := filepath.Join(t.TempDir(), "t.db")
-		if err := os.WriteFile(path+".crash", []byte(told), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path+".crash", []byte(told), 0o600))
 		var set *os.File
 		c := newCrashes(path, func(f *os.File) error { set = f; return nil })
 		if err := c.suspect(); errors.Is(err, queue.ErrDamaged) != want || set == nil {

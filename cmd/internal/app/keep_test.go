@@ -21,9 +21,7 @@ func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
 	conf, log := config.Receiver{Listen: "127.0.0.1:0"}, slog.New(slog.DiscardHandler)
 
 	first, err := keeper.listen(conf, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer first.Close()
 	want := []string{"FDSTORE=1\nFDPOLL=0\nFDNAME=webhook-127.0.0.1/0"}
 	if !slices.Equal(said, want) || given != first {
@@ -65,9 +63,7 @@ func TestAnAddressMayChangeToAnotherOneWithTheSamePort(t *testing.T) {
 	change := func() error {
 		old := local(t)
 		kept, err := old.(*net.TCPListener).File()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer kept.Close()
 		_, port, _ := net.SplitHostPort(old.Addr().String())
 		keeper := Keeper{Found: map[string][]net.Listener{"webhook-127.0.0.1/" + port: {old}}}
@@ -83,18 +79,14 @@ func TestAnAddressMayChangeToAnotherOneWithTheSamePort(t *testing.T) {
 			err = change()
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func TestAPortThatIsNotKeptIsServedAndWarnedOf(t *testing.T) {
 	var log strings.Builder
 	keeper := Keeper{Send: func(string, net.Listener) error { return errors.New("no such socket") }}
 	l, err := keeper.listen(config.Receiver{Listen: "127.0.0.1:0"}, slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.Close()
 	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "no such socket") {
 		t.Errorf("log: %q", log.String())
@@ -104,9 +96,15 @@ func TestAPortThatIsNotKeptIsServedAndWarnedOf(t *testing.T) {
 func local(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// must ends the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
-	return l
 }

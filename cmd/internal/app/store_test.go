@@ -42,9 +42,7 @@ func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 
 func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.db")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, nil, 0o600))
 	for finds, want := range map[error]string{nil: "database checked", errors.New("locked"): "database not checked"} {
 		var log bytes.Buffer
 		files := &store{
@@ -64,9 +62,7 @@ func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the second one waits for a while
 		first := &store{conf: conf, log: daemon.NewLogger(nil, "text", nil)}
 		q, err := first.open(t.Context(), Options{NoSync: true}, daemon.NewRegistry())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		second := &store{
 			conf: conf, log: daemon.NewLogger(nil, "text", nil), notify: func(string) {},
 			check: func(context.Context, string) error { return queue.ErrDamaged }, // it grows just now

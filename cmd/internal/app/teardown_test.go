@@ -20,24 +20,18 @@ import (
 // it closes the database.
 func TestAStopEndsBeforeSystemdKillsTheDaemon(t *testing.T) {
 	unit, err := os.ReadFile("../../../deploy/ticketrail.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := regexp.MustCompile(`(?m)^TimeoutStopSec=(\w+)$`).FindSubmatch(unit)
 	if found == nil {
 		t.Fatal("the unit file has no TimeoutStopSec")
 	}
 	killAfter, err := time.ParseDuration(string(found[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	// A station that ignores its context, and then a request that hangs, whoever has sent it.
 	webhook, _, err := daemon.Webhook(config.TLS{}, httpserver.Files{}, slog.New(slog.DiscardHandler),
 		prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	requests := max(webhook.Grace, operatorGrace, station.PageGrace, keepWithin, reportWithin)
 	if sum := ticketTimeout + dispatch.LongestStop + requests; sum > stopTimeout || stopTimeout >= killAfter {
 		t.Errorf("the steps of a stop take up to %s of %s, and systemd kills after %s", sum, stopTimeout, killAfter)
