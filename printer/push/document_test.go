@@ -28,23 +28,17 @@ func TestDocumentsMatchThePublishedSchema(t *testing.T) {
 				original = json.RawMessage(`{"id":"rec-1","items":[{"name":"Burger"}]}`)
 			}
 			got, err := json.MarshalIndent(NewDocument(d, original), "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got = append(got, '\n')
 			golden := filepath.Join("testdata", "documents", name+".json")
 			if *update {
-				if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.MkdirAll(filepath.Dir(golden), 0o755))
 				if err := os.WriteFile(golden, got, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("document (-want +got):\n%s", diff)
 			}
@@ -61,9 +55,7 @@ func TestDocumentsMatchThePublishedSchema(t *testing.T) {
 func TestTheSchemaRefusesWhatIsNoTicket(t *testing.T) {
 	published, _ := schemas(t)
 	good, err := json.Marshal(NewDocument(examples()["everyday"], nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, change := range []string{
 		`"version":1 → "version":2`, `"job":1017 → "job":"1017"`, `"id":"1017- → "id":"x1017-`,
 		`"void":false → "void":0`,
@@ -97,16 +89,12 @@ func TestWhateverATicketSaysItsDocumentFitsTheSchema(t *testing.T) {
 		}
 		raw := rapid.SampledFrom([]string{"", "{", `{"a":[1,"<"]}`, "null"}).Draw(t, "original")
 		got, err := json.Marshal(NewDocument(d, json.RawMessage(raw)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := fails(t, strict, got); err != nil {
 			t.Fatalf("%v\n%s", err, got)
 		}
 		var back Document
-		if err := json.Unmarshal(got, &back); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(got, &back))
 		if len(back.Lines) != len(d.Ticket.Lines) {
 			t.Fatalf("%d lines of %d", len(back.Lines), len(d.Ticket.Lines))
 		}
@@ -124,23 +112,15 @@ func schemas(t *testing.T) (published, strict *jsonschema.Schema) {
 	t.Helper()
 	compile := func(change func(map[string]any)) *jsonschema.Schema {
 		text, err := os.ReadFile("schema.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		eachObject(doc, change)
 		c := jsonschema.NewCompiler()
 		c.AssertFormat()
-		if err := c.AddResource("urn:test", doc); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.AddResource("urn:test", doc))
 		s, err := c.Compile("urn:test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s
 	}
 	return compile(func(map[string]any) {}), compile(func(o map[string]any) {
@@ -167,11 +147,9 @@ func eachObject(v any, f func(map[string]any)) {
 }
 
 // fails returns why a document does not match a schema.
-func fails(t interface{ Fatal(...any) }, s *jsonschema.Schema, doc []byte) error {
+func fails(t fataler, s *jsonschema.Schema, doc []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s.Validate(v)
 }
 

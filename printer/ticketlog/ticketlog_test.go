@@ -43,9 +43,7 @@ func TestATicketIsOneLineOfTheFile(t *testing.T) {
 
 func TestALineThatWasCutOffIsFollowedByAWholeOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tickets.jsonl")
-	if err := os.WriteFile(path, []byte(`{"version":1,"id":"7-`), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(`{"version":1,"id":"7-`), 0o640))
 	l := open(t, Options{To: "file://" + path})
 	if _, _, err := l.print(t.Context(), delivery(1)); err != nil {
 		t.Fatal(err)
@@ -58,9 +56,7 @@ func TestALineThatWasCutOffIsFollowedByAWholeOne(t *testing.T) {
 func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(pipe, 0o600))
 	for path, want := range map[string]string{
 		filepath.Join(dir, "gone", "a.jsonl"): "no such file or directory; make the folder",
 		pipe:                                  pipe + " is not a file",
@@ -80,9 +76,7 @@ func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 func TestAFullDiskKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 	slow.Test(t, "root")
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k"))
 	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
 	path := filepath.Join(dir, "tickets.jsonl")
 	l := open(t, Options{To: "file://" + path})
@@ -100,9 +94,7 @@ func TestAFullDiskKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Rename(path, path+".1"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path, path+".1"))
 	if got := lines(t, path+".1"); len(got) != written || written < 10 {
 		t.Errorf("%d were written, %d are there", written, len(got))
 	}
@@ -156,9 +148,7 @@ func TestAFileThatIsMovedAwayIsMadeAnew(t *testing.T) { // as logrotate does
 		if got := lines(t, path); len(got) != 1 || got[0].Job != job {
 			t.Errorf("%+v", got)
 		}
-		if err := os.Rename(path, path+".1"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(path, path+".1"))
 	}
 }
 
@@ -173,9 +163,7 @@ func delivery(job uint64) ticket.Delivery {
 func open(t *testing.T, o Options) *Log {
 	t.Helper()
 	l, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -188,9 +176,7 @@ func (l *Log) print(ctx context.Context, d ticket.Delivery) (p ticket.Proof, beg
 func lines(t *testing.T, path string) (all []Entry) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for text := range strings.Lines(string(b)) {
 		var l Entry
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
@@ -200,4 +186,12 @@ func lines(t *testing.T, path string) (all []Entry) {
 		all = append(all, l)
 	}
 	return all
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
