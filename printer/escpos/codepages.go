@@ -54,10 +54,8 @@ var charmaps = sync.OnceValue(func() map[string]*charmap.Charmap {
 // disguised spaces; nothing from a right-to-left script, because a printer sets text from left to right; no combining
 // marks, which a printer sets beside their letter; nothing that layout does not measure as one column.
 func (p page) code(r rune) (b byte, ok bool) {
-	if b, ok = p.table.EncodeRune(r); !ok || r < 0xa1 || r == 0xad || r == utf8.RuneError {
-		return 0, false
-	}
-	return b, sameInAllFirmware(p.Name, r) && !unicode.In(r, unicode.M, unicode.C, unicode.Z) && !isRightToLeft(r) &&
+	b, ok = p.table.EncodeRune(r)
+	return b, ok && r != utf8.RuneError && sameInAllFirmware(p.Name, r) && !unicode.In(r, unicode.M, unicode.C, unicode.Z) && !isRightToLeft(r) &&
 		layout.Width(string(r)) == 1
 }
 

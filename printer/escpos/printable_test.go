@@ -19,6 +19,8 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 	full := model(t, "generic-80mm")
 	bare := full
 	bare.CodePages = []profile.CodePage{{Number: 0, Name: "CP437"}}
+	russian := full
+	russian.CodePages = []profile.CodePage{{Number: 46, Name: "WPC1251"}}
 	none := full
 	none.CodePages = []profile.CodePage{{Number: 99, Name: "KLINGON"}}
 	for _, c := range []struct {
@@ -62,6 +64,7 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 		{full, "broken \xff", "broken ■"},
 		{full, "?", "?"},
 		{bare, "5€ “no” – it’s…", `5EUR "no" - it's...`},
+		{russian, "Борщ 5 €", "Борщ 5 EUR"}, // old firmware has no euro sign on this page
 		{bare, "Škoda Ølfrokost", "Skoda Olfrokost"},
 		{bare, "Борщ и хлеб", "~Borshch i khleb~"},
 		{none, "Crème brûlée ½", "Creme brulee 1/2"},

@@ -77,7 +77,8 @@ func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 
 func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *testing.T) {
 	d := order(ticket.Line{Quantity: "3", Name: "Soup", Void: true, Notes: []string{"hot"}},
-		ticket.Line{Quantity: "1", Name: "Fish", Void: true}, ticket.Line{Quantity: "1", Name: "Cake", Refire: true},
+		ticket.Line{Quantity: "1", Name: "Fish", Void: true, MayCancel: "no"},
+		ticket.Line{Quantity: "1", Name: "Cake", Refire: true},
 		ticket.Line{Depth: 1, Name: "No nuts"}, ticket.Line{Depth: 1, Name: "No cream", MayCancel: "VOIDED"})
 	d.Doubt, d.Ticket.Rush, d.Ticket.Banners = true, true, []string{"LATE, as wide as the paper has room for"}
 	got, edge := "", strings.Repeat("*", 40)
@@ -98,7 +99,7 @@ func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *
 	want := "-|* POSSIBLE DUPLICATE *|* check the rail *|-|" +
 		"= LATE, as wide as the paper has room ==|================= for ==================|" +
 		"=============== RUSH ===============|" +
-		"-|* VOID 3x Soup *|* VOID ! hot *|-|* VOID 1x Fish *|-|" +
+		"-|* VOID 3x Soup *|* VOID ! hot *|-|* VOID 1x Fish *|* VOID ** cancelled? no ** *|-|" +
 		"============= REFIRE =============|1x Cake|-|* NO NUTS *|-|No cream|-|* ** cancelled? VOIDED ** *|-|"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
