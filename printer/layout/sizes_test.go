@@ -82,6 +82,8 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		// A mark such as [NO] stays beside its word: the word alone would be an order.
 		{order(bread, ticket.Line{Depth: 1, Name: "[NO] Peppercorn"}), Options{Columns: 32},
 			map[Size]string{{1, 2}: "[NO] Peppercorn"}},
+		{order(bread, ticket.Line{Depth: 1, Name: "[selected: false] Rare"}), Options{Columns: 32},
+			map[Size]string{{1, 2}: "[selected: false] Rare"}},
 
 		// A course is a bar as large as the ticket's, or only as high if it is long.
 		{order(ticket.Line{Course: "Starters"}), Options{Columns: 16}, map[Size]string{{2, 2}: "Starters"}},

@@ -258,14 +258,15 @@ func isEastAsian(r rune) bool {
 		strings.ContainsRune("ー、。，．・！？）」』】》", r))
 }
 
-// widestWord returns the width of the widest part of s that should stay in one piece: a word, or two if the first is a
-// mark such as [NO], because the word alone would be read as an order.
+// widestWord returns the width of the widest part of s that should stay in one piece: a word, with the mark before it
+// such as [NO] or [selected: false], because the word alone would be read as an order.
 func widestWord(s string) int {
 	most, wide := 0, 0
 
-	before := ' '
+	before, inMark := ' ', false
 	for _, r := range s {
-		marked := r == ' ' && before == ']'
+		inMark = r == '[' || inMark && before != ']'
+		marked := r == ' ' && (before == ']' || inMark && before == ':')
 		if r == ' ' && !marked || canBreakBetween(before, r) {
 			most, wide = max(most, wide+hyphenWidth(before)), 0
 		}
