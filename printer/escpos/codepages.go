@@ -55,8 +55,8 @@ var charmaps = sync.OnceValue(func() map[string]*charmap.Charmap {
 // marks, which a printer sets beside their letter; nothing that layout does not measure as one column.
 func (p page) code(r rune) (b byte, ok bool) {
 	b, ok = p.table.EncodeRune(r)
-	return b, ok && r != utf8.RuneError && sameInAllFirmware(p.Name, r) && !unicode.In(r, unicode.M, unicode.C, unicode.Z) && !isRightToLeft(r) &&
-		layout.Width(string(r)) == 1
+	return b, ok && r != utf8.RuneError && sameInAllFirmware(p.Name, r) &&
+		!unicode.In(r, unicode.M, unicode.C, unicode.Z) && !isRightToLeft(r) && layout.Width(string(r)) == 1
 }
 
 // sameInAllFirmware reports whether r has its place on the page in every firmware. The euro sign
