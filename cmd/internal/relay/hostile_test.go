@@ -73,9 +73,9 @@ func TestAVenueOfWhichARelayHasNotHeardIsAnswered503(t *testing.T) {
 	})
 }
 
-// TestWhenTheServersHaveLostTheVenuesRelaysAddThemAgain with their tokens: no order is refused meanwhile, and nobody
-// has to go to a box.
-func TestWhenTheServersHaveLostTheVenuesRelaysAddThemAgain(t *testing.T) {
+// TestWhenTheServersHaveLostTheStreamARelayMakesItAnew with the venues and their tokens: no order is refused meanwhile,
+// and nobody has to go to a box.
+func TestWhenTheServersHaveLostTheStreamARelayMakesItAnew(t *testing.T) {
 	c, a := opened(t)
 	file := filepath.Join(c.dir, "grill.token")
 	if err := a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file); err != nil {
@@ -89,26 +89,37 @@ func TestWhenTheServersHaveLostTheVenuesRelaysAddThemAgain(t *testing.T) {
 	if err := js.DeleteStream(t.Context(), store.StreamName); err != nil {
 		t.Fatal(err)
 	}
-	other := c.start(false) // it makes the stream anew, and knows no venue
-	for _, one := range []*runningRelay{r, other} {
-		c.until("orders are accepted", func() error {
-			status := one.post(grill, "a", "Burger")
-			if status == http.StatusForbidden {
-				t.Error("an order is answered 403")
-			}
-			if status != http.StatusOK {
-				return fmt.Errorf("answer %d", status)
-			}
-			return nil
-		})
-		c.until("the box has an order to fetch", func() error {
-			n, err := source.Waiting(t.Context(), source.Options{URL: one.boxes, Venue: grill,
-				Transport: source.Transport(), Token: config.Source{TokenFile: file}.Token})
-			if err == nil && n != 1 {
-				return fmt.Errorf("%d requests wait", n)
-			}
-			return err
-		})
+	c.until("orders are accepted", func() error {
+		status := r.post(grill, "a", "Burger")
+		if status == http.StatusForbidden {
+			t.Error("an order is answered 403")
+		}
+		if status != http.StatusOK {
+			return fmt.Errorf("answer %d", status)
+		}
+		return nil
+	})
+	c.until("the box has an order to fetch", func() error {
+		n, err := source.Waiting(t.Context(), source.Options{URL: r.boxes, Venue: grill,
+			Transport: source.Transport(), Token: config.Source{TokenFile: file}.Token})
+		if err == nil && n != 1 {
+			return fmt.Errorf("%d requests wait", n)
+		}
+		return err
+	})
+}
+
+// TestServersWithoutAnyVenueHaveLostThem: a relay that has known none refuses none.
+func TestServersWithoutAnyVenueHaveLostThem(t *testing.T) {
+	c := newCloud(t)
+	r := c.start(true)
+	if status := r.post(grill, "a", "Burger"); status != http.StatusServiceUnavailable {
+		t.Errorf("an order is answered %d", status)
+	}
+	_, err := source.Waiting(t.Context(), source.Options{URL: r.boxes, Venue: grill, Transport: source.Transport(),
+		Token: func() (string, error) { return "token", nil }})
+	if err == nil || errors.Is(err, source.ErrToken) {
+		t.Errorf("a box is told %v", err)
 	}
 }
 

@@ -30,7 +30,7 @@ func configured(v store.VenueEntry) config.Venue {
 }
 
 // setVenues makes the venues of these sites active, and returns those that the servers have lost. If they are not
-// complete, those that could not be read stay as they are.
+// complete, those that could not be read stay as they are. Servers without any venue have lost them.
 func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.VenueEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.Venu
 		s.entries = now
 		s.log.Info("venues known", "venues", len(now))
 	}
-	s.door.SetVenues(entries, complete)
+	s.door.SetVenues(entries, complete && len(entries) > 0)
 
 	if complete {
 		lost = slices.Collect(maps.Values(missing))
@@ -148,8 +148,7 @@ const (
 	lookWithin     = 2 * time.Second
 )
 
-// isNone says that the servers know of no such venue: the list of this relay may be old. Servers without any venue have
-// lost them.
+// isNone says that the servers know of no such venue: the list of this relay may be old.
 func (s *server) isNone(ctx context.Context, id string) bool {
 	if s.venues() == 0 || !s.nc.IsConnected() || !s.looks.Allow() {
 		return false

@@ -231,13 +231,16 @@ func (s *server) patient(ctx context.Context) {
 	}
 }
 
-func (s *server) openOnce(ctx context.Context, within time.Duration) (err error) {
+func (s *server) openOnce(ctx context.Context, within time.Duration) error {
 	options := storeOptions(s.conf)
 	options.Logger, options.Shrink = s.log, s.o.Shrink
 
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	s.stream, err = store.Open(ctx, s.nc, options)
+	stream, err := store.Open(ctx, s.nc, options)
+	if s.stream == nil {
+		s.stream = stream
+	}
 	return err
 }
 

@@ -2,9 +2,11 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/daemon"
@@ -15,8 +17,8 @@ import (
 const (
 	// lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes a second.
 	lookEvery = 20 * time.Second
-	// lookAgain is when not all could be read.
-	lookAgain = 2 * time.Second
+	// lookAgain is when not all could be read, or orders could not be stored.
+	lookAgain = 5 * time.Second
 	// settleTime after a change of the venues, all that came in that time are read at once.
 	settleTime = 100 * time.Millisecond
 )
@@ -53,6 +55,11 @@ func (s *server) runWatch(ctx context.Context, known func()) error {
 			s.watch.last.Store(&overview)
 		case ctx.Err() == nil:
 			wait = lookAgain
+			// Who answers that has a majority behind it, so no other server has the stream.
+			if errors.Is(err, jetstream.ErrStreamNotFound) && s.openOnce(ctx, openWithin) == nil {
+				s.log.Error("the servers had lost the stream, with what no box had fetched; it was made anew")
+				s.door.Look()
+			}
 			if err.Error() != last {
 				last = err.Error()
 				s.log.Warn("the servers do not say how all venues are", "err", err)
@@ -80,8 +87,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// restore adds the venues that the servers have lost, with their tokens: their disks were empty, or the stream was made
-// anew. One that a person has removed is still there, as removed.
+// restore adds the venues that the servers have lost with the stream, with their tokens: two of the disks were empty.
+// One that a person has removed is still there, as removed.
 func (s *server) restore(ctx context.Context, lost []store.VenueEntry) {
 	for _, v := range lost {
 		if err := s.stream.PutVenue(ctx, v); err != nil {
@@ -102,25 +109,28 @@ const (
 // second until it does. Whatever else cannot be seen must not make a load balancer take the relays away, which all see
 // the same; neither must a full stream, from which boxes fetch.
 //
-// When the stream takes orders again, look is called: the servers may have lost the venues.
+// It calls look after an order that could not be stored, and when the stream takes orders again: the servers may have
+// lost it, and the venues with it.
 func (w *watch) runReady(ctx context.Context, s *store.Stream, look func()) error {
-	trouble := false
+	trouble, looked := false, time.Time{}
 	for ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, readyWithin)
 		_, err := s.State(attempt, w.options)
 		cancel()
 
-		wait := lookEvery
+		wait, failed := lookEvery, w.failed.Load() != nil
+		var why *string
 		if err != nil {
 			text := err.Error()
-			w.failed.Store(&text)
-			trouble, wait = true, openAgain // a load balancer sends it nothing until it says that it is ready
-		} else {
-			w.failed.Store(nil)
-			if trouble {
-				look()
-			}
-			trouble = false
+			why = &text
+			wait = openAgain // a load balancer sends it nothing until it says that it is ready
+		}
+		w.failed.Store(why)
+
+		trouble = trouble || failed != (err != nil)
+		if trouble && time.Since(looked) > lookAgain {
+			look()
+			trouble, looked = false, time.Now()
 		}
 
 		select {
