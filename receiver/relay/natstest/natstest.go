@@ -157,6 +157,10 @@ func (c *Cluster) Start(i int) error {
 // Kill kills a node without warning, as kill -9 does, and waits until it is gone.
 func (c *Cluster) Kill(i int) { c.nodes[i].end(syscall.SIGKILL) }
 
+// stopWithin is how long systemd waits for a node that it has told to end. Now and then a server whose disk was full
+// does not end.
+const stopWithin = 30 * time.Second
+
 // Stop stops a node as systemd does, and waits until it is gone.
 func (c *Cluster) Stop(i int) { c.nodes[i].end(syscall.SIGTERM) }
 
@@ -167,8 +171,11 @@ func (n *node) end(signal os.Signal) {
 		return
 	}
 
-	_ = n.process.Process.Signal(signal) // the only error is that it has ended
-	_ = n.process.Wait()                 // its log says how it ended
+	process := n.process.Process
+	_ = process.Signal(signal) // the only error is that it has ended
+	kill := time.AfterFunc(stopWithin, func() { _ = process.Kill() })
+	_ = n.process.Wait() // its log says how it ended
+	kill.Stop()
 	n.process = nil
 }
 
