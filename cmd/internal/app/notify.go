@@ -11,14 +11,6 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// newNotifier connects the messages to people with the findings of `ticketrail status`.
-func newNotifier(a *App) *notify.Notifier {
-	return notify.New(notify.Options{
-		Findings: a.findings, Open: a.venues.open, Slip: a.printNotice, Place: a.place, Zone: a.zone,
-		Store: a.queue.KV("notify"), Registerer: a.registry, Logger: a.log.With("component", "notify"),
-	})
-}
-
 // place is the names of the venues, for somebody who looks after several boxes.
 func (a *App) place() string {
 	var names []string

@@ -10,6 +10,7 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/cmd/internal/httpserver"
+	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/outcomes"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
@@ -93,7 +94,10 @@ func (a *App) openNotices() {
 		Queue: a.queue, Registerer: a.registry, Logger: a.log.With("component", "outcomes"),
 		Orders: a.stations.Orders,
 	})
-	a.notifier = newNotifier(a)
+	a.notifier = notify.New(notify.Options{
+		Findings: a.findings, Open: a.venues.open, Slip: a.printNotice, Place: a.place, Zone: a.zone,
+		Store: a.queue.KV("notify"), Registerer: a.registry, Logger: a.log.With("component", "notify"),
+	})
 
 	// Also without a relay, a service or a screen: a reload may add the first one.
 	a.serve = append(a.serve, server{"source", a.source.run}, server{"notify", a.notifier.Run},
