@@ -38,7 +38,7 @@ func TestStatusAndDoctorSayWhatIsWrongWithTheRelay(t *testing.T) {
 
 	venues("renew", venueID, "--out", away)
 	k.wantSaid("doctor", "FAIL relay no order can be fetched", "the relay refuses the token")
-	k.wantSaid("status", "make a new token there with ticketrail relay venues renew")
+	k.wantSaid("status", "make a new token on the relay with ticketrail relay venues renew")
 	give()
 	k.wantSaid("status", "it heard of this box")
 	venues("remove", venueID)

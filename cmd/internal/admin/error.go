@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"ticketrail/printer/kds"
 	"ticketrail/queue"
 )
 
@@ -62,6 +63,10 @@ func refusal(err error) *Error {
 		{queue.ErrBacklogFull, Busy, ""},
 		{queue.ErrBusy, Busy, ": try again in a moment"},
 		{queue.ErrClosed, Stopping, ": the daemon is stopping; try again when it runs"},
+		{kds.ErrUnknownCode, NotFound, ""},
+		{kds.ErrNoPairing, NotFound, ""},
+		{kds.ErrNoScreen, NotFound, ""},
+		{kds.ErrTooManyCodes, Busy, ""},
 		{context.DeadlineExceeded, Timeout,
 			": the disk is slow; ticketrail jobs list shows whether the change was made"},
 	} {

@@ -49,9 +49,15 @@ func (b Box) Look(ctx context.Context, path string) []finding.Finding {
 }
 
 func (b Box) look(ctx context.Context, path string) (out []finding.Finding, conf *config.Config) {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // the service waits for a configuration
+	file, err := os.Open(path)
+	if !errors.Is(err, fs.ErrNotExist) { // the service waits for a configuration
 		out = append(out, serviceFindings(ctx)...)
 	}
+	if errors.Is(err, fs.ErrPermission) { // which says nothing about the service
+		return append(out, finding.New("configuration/not_seen", finding.Warn, "this user may not read it", path,
+			"run it as root")), nil
+	}
+	_ = file.Close() // also without one
 
 	conf, warnings, err := check(path)
 	now := time.Now().In(zoneOf(conf))

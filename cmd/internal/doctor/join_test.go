@@ -1,12 +1,40 @@
 package doctor
 
 import (
+	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/deploy/slow"
 )
+
+func TestWhoMayNotReadTheFileIsToldThatAndNothingOfTheService(t *testing.T) {
+	slow.Test(t, "root")
+	path := filepath.Join(t.TempDir(), "t.yaml")
+	writeFile(t, path, "printer: []")
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Setfsuid(54321); err != nil {
+		t.Fatal(err)
+	}
+	found := Box{}.Look(t.Context(), path)
+	if err := unix.Setfsuid(0); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if f.Level == finding.Fail && strings.HasPrefix(f.ID, "config") {
+			t.Errorf("%+v", f)
+		}
+	}
+	if last := found[len(found)-1]; last.ID != "configuration/not_seen" || last.Do != "run it as root" {
+		t.Errorf("%+v", last)
+	}
+}
 
 func TestAFaultThatOnlyDoctorSeesStandsBesideASubjectThatTheDaemonCallsFine(t *testing.T) {
 	volatile := finding.New("disk/volatile", finding.Fail, "a power failure loses accepted orders", "", "")

@@ -3,7 +3,6 @@ package station
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -216,27 +215,13 @@ func (d *screens) Pair(ctx context.Context, code, station string, manager bool) 
 	if d.s.ScreensAddr() == nil || !manager && len(conf.Screens) == 0 {
 		return admin.Pairing{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
 	}
-	pairing, err := d.server.Pair(ctx, code, kds.Pairing{Station: station, Manager: manager}, "an operator")
-	return pairing, screenError(err)
+	return d.server.Pair(ctx, code, kds.Pairing{Station: station, Manager: manager}, "an operator")
 }
 
 // Revoke ends a pairing and closes its page. A stolen or replaced tablet loses access at once, also
 // while its page is open.
 func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) {
-	pairing, err := d.pairings.Revoke(ctx, id)
-	return pairing, screenError(err)
-}
-
-// screenError gives an error of the screens its code in the control API. Any other error is the
-// storage's, and the control API explains it.
-func screenError(err error) error {
-	switch {
-	case errors.Is(err, kds.ErrUnknownCode), errors.Is(err, kds.ErrNoPairing), errors.Is(err, kds.ErrNoScreen):
-		return &admin.Error{Code: admin.NotFound, Message: err.Error()}
-	case errors.Is(err, kds.ErrTooManyCodes):
-		return &admin.Error{Code: admin.Busy, Message: err.Error()}
-	}
-	return err
+	return d.pairings.Revoke(ctx, id)
 }
 
 // AddState adds the state of the screen's pages to a listing.
