@@ -43,7 +43,7 @@ func (t *tracer) missing(routes []route, v Venue, req contract.PrintRequest) {
 			continue
 		}
 		for _, ref := range r.when.refs {
-			if !anyHas(req, strings.Split(ref, ".")) {
+			if !anyHas(req, ref) {
 				fmt.Fprintf(&t.text, "%s.when reads %s, which nothing in this body has\n", r.path, ref)
 			}
 		}
@@ -52,14 +52,10 @@ func (t *tracer) missing(routes []route, v Venue, req contract.PrintRequest) {
 
 // anyHas says whether any record, or any item at depth 0, has the field. Expressions see no other items. A field that
 // is null is not missing: the service knows it.
-func anyHas(req contract.PrintRequest, ref []string) bool {
-	has := func(v contract.Value) bool {
-		for _, key := range ref[1:] {
-			v = v.Get(key)
-		}
-		return v != nil
-	}
+func anyHas(req contract.PrintRequest, ref string) bool {
+	of, path, _ := strings.Cut(ref, ".")
+	has := func(v contract.Value) bool { return v.At(path) != nil }
 	return slices.ContainsFunc(req.Records, func(rec contract.Record) bool {
-		return ref[0] == "record" && has(rec.Fields) || ref[0] == "item" && slices.ContainsFunc(rec.Items, has)
+		return of == "record" && has(rec.Fields) || of == "item" && slices.ContainsFunc(rec.Items, has)
 	})
 }
