@@ -155,7 +155,7 @@ func (d *demo) scenes(s *sim.Sender, bar *virtual.Printer) []scene {
 
 	return []scene{
 		{"an order for two printers, with modifiers three levels deep", send(first)},
-		{"the answer is lost and the service sends the order again: it prints once", send(twin, twin.Again())},
+		{"the answer is lost and the service sends the order again: it prints once", send(twin, twin)},
 		{"one burger is cancelled: the ticket says VOID", send(void)},
 		{"an item that matches no route prints at the fallback", send(stray)},
 		{"the bar printer dies in mid-ticket: the copy says POSSIBLE DUPLICATE", func(ctx context.Context) error {

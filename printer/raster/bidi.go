@@ -1,6 +1,7 @@
 package raster
 
 import (
+	"slices"
 	"strings"
 
 	levels "github.com/go-text/typesetting/bidi"
@@ -122,9 +123,7 @@ func visualOrder(rr []run) []run {
 			for i < len(rr) && rr[i].level >= top {
 				i++
 			}
-			for a, b := start, i-1; a < b; a, b = a+1, b-1 {
-				rr[a], rr[b] = rr[b], rr[a]
-			}
+			slices.Reverse(rr[start:i])
 		}
 	}
 	return rr

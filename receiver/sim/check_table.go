@@ -142,9 +142,10 @@ func table(o CheckOptions) []row {
 			"200 or 202 each; the last a duplicate, if the answers say", false, (*tester).hungUp},
 		// The opposite mistake: recognising an order by its content. Two guests may order the same.
 		accepted("6.4", "the same dishes and number under another id", func(t *tester) webhookPost {
-			order := t.dinner()
-			t.send(t.postOf(order))
-			return t.postOf(order.WithID(uuid.NewString()))
+			record := t.newRecord(item("Burger"), item("Soup"))
+			t.send(t.postOf(t.orderOf(record)))
+			record[id] = uuid.NewString()
+			return t.postOf(t.orderOf(record))
 		}),
 
 		// 200 says that the order is stored, not that it is printed: a receiver that waits for the printer loses orders

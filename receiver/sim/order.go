@@ -15,7 +15,7 @@ import (
 
 // An Order is one print request, with the venue and device that send it.
 //
-// It never changes: Again and WithID return copies, so several goroutines may send the same order.
+// It never changes, so several goroutines may send the same order.
 type Order struct {
 	ID            string // records[0].id; empty when the body has none
 	Venue, Device string
@@ -23,13 +23,6 @@ type Order struct {
 
 	request map[string]any // nil: raw is not JSON
 	raw     []byte         // the text of a file, sent unchanged in the first attempt
-	before  int            // attempts made so far
-}
-
-// Again is the order as the service sends it again when the answer was lost.
-func (o Order) Again() Order {
-	o.before++
-	return o
 }
 
 // Body is the request of an attempt, counted from 0: the same id, a retryCount that is higher by
@@ -38,40 +31,29 @@ func (o Order) Again() Order {
 // The request is encoded anew for each attempt, as the service does it: a receiver that compares
 // bytes takes every retry for another order, and this shows it.
 func (o Order) Body(attempt int) []byte {
-	attempt += o.before
 	if o.request == nil || attempt == 0 && o.raw != nil {
 		return o.raw
 	}
 
-	request, records := o.copied()
+	request := maps.Clone(o.request)
 	request[contract.FieldRequestStamp] = stamp(time.Now())
-
-	for _, r := range records {
-		if record, ok := r.(map[string]any); ok {
-			// A file may start with any retryCount; without one it counts from 0.
-			before, _ := strconv.Atoi(fmt.Sprint(record[contract.FieldRetryCount]))
-			record[contract.FieldRetryCount] = before + attempt
-		}
-	}
-
-	return encode(request)
-}
-
-// copied is the request and its records, of which the fields may be changed.
-func (o Order) copied() (request map[string]any, records []any) {
-	request = maps.Clone(o.request)
-	if old, ok := request[contract.FieldRecords].([]any); ok {
-		records = slices.Clone(old)
-		request[contract.FieldRecords] = records
-	}
+	old, _ := request[contract.FieldRecords].([]any)
+	records := slices.Clone(old)
 
 	for i, r := range records {
 		if record, ok := r.(map[string]any); ok {
-			records[i] = maps.Clone(record)
+			// A file may start with any retryCount; without one it counts from 0.
+			before, _ := strconv.Atoi(fmt.Sprint(record[contract.FieldRetryCount]))
+			record = maps.Clone(record)
+			record[contract.FieldRetryCount] = before + attempt
+			records[i] = record
 		}
 	}
 
-	return request, records
+	if old != nil {
+		request[contract.FieldRecords] = records
+	}
+	return encode(request)
 }
 
 // decode reads exactly one JSON object. Numbers keep their text, so that 1.50 stays 1.50.
@@ -122,12 +104,4 @@ func (o Order) first() (map[string]any, bool) {
 	}
 	first, ok := records[0].(map[string]any)
 	return first, ok
-}
-
-// WithID is the order with another id: to the endpoint it is a new order.
-func (o Order) WithID(id string) Order {
-	request, records := o.copied()
-	records[0].(map[string]any)[contract.FieldID] = id
-	o.ID, o.request = id, request
-	return o
 }
