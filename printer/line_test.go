@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -34,20 +35,21 @@ func (l line) Dial(ctx context.Context) (transport.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &lineConn{Conn: near, rate: l.rate, more: make(chan struct{}, 1)}
+	gone := make(chan struct{})
+	c := &lineConn{Conn: near, rate: l.rate, out: make(chan byte, lineBuffer), gone: gone,
+		end: sync.OnceFunc(func() { close(gone) })}
 	go c.send()
 	return c, nil
 }
 
 type lineConn struct {
 	net.Conn
-	rate int
-	more chan struct{} // something was written
-
-	mu       sync.Mutex
-	buf      []byte
-	closed   bool
-	deadline time.Time // of writes
+	rate     int
+	out      chan byte    // written
+	left     atomic.Int64 // bytes that were written and not sent
+	gone     <-chan struct{}
+	end      func() // closes gone
+	deadline guarded[time.Time]
 }
 
 // lineBuffer is how many bytes wait at our end.
@@ -55,107 +57,79 @@ const lineBuffer = 128 << 10
 
 // Write waits for room until its deadline.
 func (c *lineConn) Write(b []byte) (n int, err error) {
-	for {
-		c.mu.Lock()
-		late, closed := !c.deadline.IsZero() && !time.Now().Before(c.deadline), c.closed
-		if !late && !closed {
-			room := min(len(b)-n, lineBuffer-len(c.buf))
-			c.buf = append(c.buf, b[n:n+room]...)
-			n += room
-		}
-		c.mu.Unlock()
-		switch {
-		case closed:
+	for n < len(b) {
+		if c.PeerClosed() != nil {
 			return n, syscall.ECONNRESET
-		case late:
+		}
+		if at := c.deadline.get(); !at.IsZero() && !time.Now().Before(at) {
 			return n, os.ErrDeadlineExceeded
 		}
-		c.wake()
-		if n == len(b) {
-			return n, nil
+		select {
+		case c.out <- b[n]:
+			n++
+			c.left.Add(1)
+		default:
+			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(time.Millisecond)
 	}
+	return n, nil
 }
 
 func (c *lineConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err == io.EOF {
-		c.mu.Lock()
-		c.closed = true
-		c.mu.Unlock()
+		c.end()
 	}
 	return n, err
 }
 
 // PeerClosed is an error once the printer has closed.
 func (c *lineConn) PeerClosed() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return io.EOF
-	}
-	return nil
-}
-
-func (c *lineConn) wake() {
 	select {
-	case c.more <- struct{}{}:
+	case <-c.gone:
+		return io.EOF
 	default:
+		return nil
 	}
 }
 
 // send sends the written bytes until the connection is closed.
 func (c *lineConn) send() {
 	for {
-		c.mu.Lock()
-		b, closed := c.buf[:min(len(c.buf), 16)], c.closed
-		c.mu.Unlock()
-		if closed {
+		var b []byte
+		select {
+		case first := <-c.out:
+			b = append(b, first)
+		case <-c.gone:
 			return
 		}
-		if len(b) == 0 {
-			<-c.more
-			continue
+		for len(b) < 16 && len(c.out) > 0 {
+			b = append(b, <-c.out)
 		}
 		n, err := c.Conn.Write(b)
 		if c.rate > 0 {
 			time.Sleep(time.Duration(n) * time.Second / time.Duration(c.rate))
 		}
-		c.mu.Lock()
-		c.buf = c.buf[n:]
-		c.closed = c.closed || err != nil
-		c.mu.Unlock()
+		if c.left.Add(-int64(n)); err != nil {
+			c.end()
+		}
 	}
 }
 
-func (c *lineConn) SetWriteDeadline(t time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.deadline = t
-	return nil
-}
+func (c *lineConn) SetWriteDeadline(t time.Time) error { c.deadline.set(t); return nil }
 
 func (c *lineConn) Finish(context.Context) error {
-	for {
-		c.mu.Lock()
-		n, closed := len(c.buf), c.closed
-		c.mu.Unlock()
-		switch {
-		case n == 0:
-			return nil
-		case closed:
+	for c.left.Load() > 0 {
+		if c.PeerClosed() != nil {
 			return net.ErrClosed
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	return nil
 }
 
 func (c *lineConn) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.wake()
+	c.end()
 	return c.Conn.Close()
 }
 
