@@ -67,7 +67,7 @@ var kinds = []kind{
 	{name: "answers everything twice", weaker: ticket.Sent, always: spoil(twice)},
 	{name: "answers DLE EOT with no trouble, always", always: spoil(noTrouble),
 		cause: after(3, set(virtual.PaperOut)), mend: clear(virtual.PaperOut)},
-	{name: "its interface answers, and it loses its power", early: true, items: 100, needs: status, stays: true,
+	{name: "its interface answers, and it loses its power", early: true, items: 300, needs: status, stays: true,
 		change: func(o *virtual.Options) { roomy(o); o.Clone.Early = true }, cause: breaksAtLine(3, -1)},
 	{name: "a Star printer that emulates ESC/POS", weaker: ticket.Sent, always: spoil(ahead("\x23\x86\x80\x90"))},
 	{name: "a till has asked for its model", always: spoil(ahead("_EPSON TM-T88VI\x00"))},
@@ -144,6 +144,14 @@ type kind struct {
 	held   int  // the last ticket that may be held for a person; 0: none may
 	early  bool // it answers before it has printed
 	items  int  // more of them in a ticket than five
+}
+
+// of is the answers that f can give.
+func (f kind) of() []ability {
+	if f.early {
+		return abilities[:2] // the fences
+	}
+	return abilities
 }
 
 // abilities are the kinds of printers that outcomes depend on.

@@ -37,7 +37,7 @@ func TestOutcomesAreWhatThePaperSays(t *testing.T) {
 	for _, f := range kinds {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			for _, a := range abilities {
+			for _, a := range f.of() {
 				synctest.Test(t, func(t *testing.T) {
 					if err := errors.Join(judge(play(t, inMemory, f, a, drawn), f, a)); err != nil {
 						t.Error(err)
@@ -59,7 +59,7 @@ func outcomesOverTCP(t *testing.T) {
 	}
 	var left []row
 	for _, f := range kinds {
-		for _, a := range abilities {
+		for _, a := range f.of() {
 			left = append(left, row{f, a})
 		}
 	}
