@@ -160,22 +160,21 @@ func appendFlags(b []byte, flags ...bool) []byte {
 // rawSaid is the text of JSON on a ticket without the members that may differ in a retry: metadata, times, and the ids
 // that things have of their own. No cook knows a dish by these. The text need not be JSON.
 func rawSaid(raw string) string {
-	return stringOrMember.ReplaceAllStringFunc(raw, func(member string) string {
-		parts := stringOrMember.FindStringSubmatch(member)
-		key, value := strings.Trim(parts[1], `"`), strings.Trim(parts[2], `"`)
+	return stringOrMember.ReplaceAllStringFunc(raw, func(part string) string {
+		key, value, isMember := strings.Cut(part[1:], `":`)
+		value = strings.Trim(value, " \t\r\n\"")
 		isOwnID := key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
 			strings.Count(value, "-") == 4
-		if value != "" && (IsMetadata(key) || IsTime(key, value) || isOwnID) {
+		if isMember && (IsMetadata(key) || IsTime(key, value) || isOwnID) {
 			return ""
 		}
-		return member
+		return part
 	})
 }
 
 // stringOrMember matches a string, and if it is a key of a text or a number, that too. So it begins at no quotation
 // mark that ends a string.
-var stringOrMember = regexp.MustCompile(
-	`("(?:[^"\\]|\\.)*")(?:\s*:\s*("(?:[^"\\]|\\.)*"|[-+.\w]+)\s*)?`)
+var stringOrMember = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?::\s*(?:"(?:[^"\\]|\\.)*"|[-+.\w]+)\s*)?`)
 
 // IsMetadata says that a key is about the transport or the service's database, not about the order. It does not print,
 // and its value may differ in a retry. An allergy, a note or a cancellation is about the order under any key.
