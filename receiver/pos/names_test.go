@@ -81,6 +81,33 @@ func TestNamesAreRefreshedEverySixHoursAndAfterAFailureInTenMinutes(t *testing.T
 	})
 }
 
+func TestAServiceThatGivesNoAnswerOnceIsNoProblemAndOneThatRefusesIs(t *testing.T) {
+	for _, c := range []struct {
+		service     http.RoundTripper
+		first, then int // problems after the first time, and after the second
+	}{
+		{inMemory{status(http.StatusForbidden)}, 1, 1},
+		{deaf{}, 0, 1},
+		{inMemory{newRestaurants()}, 0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := open(t, nil, nil)
+			n.Use(client(nil, Options{Transport: c.service}), map[string]bool{harbour: true})
+			after(time.Minute)
+			first := n.Problems(harbour)
+			after(11 * time.Minute)
+			if then := n.Problems(harbour); len(first) != c.first || len(then) != c.then || n.Problems(station) != nil {
+				t.Errorf("%T: %v, then %v", c.service, first, then)
+			}
+		})
+	}
+}
+
+// deaf is a service without an answer.
+type deaf struct{}
+
+func (deaf) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("cable") }
+
 func TestUseChangesTheVenuesAndRefreshesAllOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store := newRestaurants(), queuetest.NewStore()

@@ -242,6 +242,20 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 	}
 }
 
+func TestAnAddressThatNeverAnsweredThisBoxIsNotTold(t *testing.T) {
+	runFaulty(t, func(k *testDaemon) {
+		k.Conf.Receiver.ExternalURL = "https://kitchen.example"
+		k.mails.unreachable.Store(true)
+	}, func(k *testDaemon) {
+		k.Advance(20 * time.Minute)
+		for _, f := range k.findings() {
+			if f.Level != finding.OK {
+				t.Errorf("%+v", f)
+			}
+		}
+	})
+}
+
 // runFaulty runs a daemon that tells a phone what is wrong.
 func runFaulty(t *testing.T, setup, f func(*testDaemon)) {
 	mails := &mailbox{}
