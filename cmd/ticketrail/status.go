@@ -34,9 +34,9 @@ can be seen in a moment ("doctor" looks longer).`,
 
 	return c.asking(c.jsonFlag(cmd), func(ctx context.Context, d *admin.Client, _ []string) error {
 		seen, err := c.overview(ctx, d)
-		if down, ok := errors.AsType[*admin.NotRunning](err); ok && c.isSetUp() {
+		if _, down := errors.AsType[*admin.NotRunning](err); down && c.isSetUp() {
 			seen = admin.Overview{At: time.Now(), Build: admin.ThisBuild(),
-				Findings: append(c.box().Look(ctx, c.config), notRunning(down))}
+				Findings: doctor.Join(c.askDaemon(ctx), c.box().Look(ctx, c.config))}
 			slices.SortStableFunc(seen.Findings, finding.WorstFirst)
 		} else if err != nil {
 			return err
@@ -49,8 +49,7 @@ can be seen in a moment ("doctor" looks longer).`,
 // box is the machine that this program runs on.
 func (c *cli) box() doctor.Box { return doctor.Box{Root: "/", CheckStore: checkInChild} }
 
-// doctor is for a kitchen where nothing prints, for an unknown reason; status needs a daemon that answers, and this
-// does not.
+// doctor is for a kitchen where nothing prints, for an unknown reason: it also looks at what takes time.
 func (c *cli) doctor() *cobra.Command {
 	return c.jsonFlag(&cobra.Command{
 		Use:   "doctor",
@@ -175,7 +174,8 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 		return []finding.Finding{finding.New("daemon/not_set_up", finding.Fail, "this box is not set up yet", "",
 			"ticketrail init")}
 	} else if ok {
-		return []finding.Finding{notRunning(down)}
+		return []finding.Finding{finding.New("daemon/no_answer", finding.Fail, "no answer", "at "+down.Socket,
+			"systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why")}
 	}
 	if err != nil {
 		// The text has the remedy.
@@ -184,9 +184,4 @@ func (c *cli) askDaemon(ctx context.Context) []finding.Finding {
 	}
 
 	return seen.Findings
-}
-
-func notRunning(down *admin.NotRunning) finding.Finding {
-	return finding.New("daemon/no_answer", finding.Fail, "no answer", "at "+down.Socket,
-		"systemctl start ticketrail; if it ends again, journalctl -u ticketrail -n 50 says why")
 }

@@ -1,7 +1,8 @@
 // Package finding works out the faults of a box: an order that was refused, a printer without paper, a disk that is
 // nearly full. It is pure: it gets facts and returns findings. Everything that tells people of them renders this list:
 // `ticketrail status` and `doctor`, the page for managers, messages, the journal and the metric ticketrail_finding.
-// /readyz shows only whether orders are stored.
+// /readyz shows only whether orders are stored. start.go has the faults that end a start, which are seen without a
+// daemon.
 //
 // The fault of a printer comes from printer/status.go by AddState in cmd/internal/station/paper.go and by
 // cmd/internal/app/findings.go, and is judged in station.go. To people it goes by look and news in cmd/internal/notify.
