@@ -171,7 +171,7 @@ func readJob(tx *bolt.Tx, id uint64, raw []byte, lent map[uint64]entry, f Filter
 	job := Job{
 		ID: id, Station: state.Station, State: state.State, Attempts: state.Attempts, Doubt: state.Doubts > 0,
 		Reprint: state.Reprint, MadeFrom: state.MadeFrom, ReplacedBy: state.ReplacedBy, RefusedBy: state.RefusedBy,
-		Reason:     state.Why,
+		Reason: state.Why, PrintedBy: state.PrintedBy,
 		ReceivedAt: time.UnixMilli(state.Received).UTC(), Version: state.version(),
 	}
 	// The list of leases is older than the page: a job that has ended since then is shown as ended.

@@ -30,6 +30,7 @@ type Job struct {
 	ReceivedAt time.Time    `json:"received_at"`
 	FinishedAt *time.Time   `json:"finished_at"` // nil while open
 	Reason     string       `json:"reason"`      // of a finished job: why; of a waiting one: the last failure
+	PrintedBy  string       `json:"-"`           // the backup that it came out of; empty: its station
 	// Version changes with everything by which a person decides about the job. The person's command
 	// can name it, so that it is done only if the job still is as the person saw it.
 	Version string `json:"-"`

@@ -138,16 +138,9 @@ func (r *siblingReader) find(tx *bolt.Tx, jobs []uint64) {
 func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 	raw := tx.Bucket(bucketNames[bucketState]).Get(key64(job))
 	j, ok := readJob(tx, job, raw, r.lent, Filter{})
-	if !ok {
-		return
-	}
-
 	decoded, err := ticketIn(tx, job)
-	if err == nil && !r.asked(req, nameOf(&decoded)) {
+	if !ok || err == nil && !r.asked(req, nameOf(&decoded)) {
 		return
-	}
-	if err != nil {
-		decoded = ticket.Ticket{Venue: j.Venue, Request: j.Request}
 	}
 
 	if j.ReplacedBy > job {
@@ -158,8 +151,7 @@ func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 		return
 	}
 
-	state, _ := decodeState(raw) // readJob has decoded it
-	at := cmp.Or(state.PrintedBy, j.Station)
+	at := cmp.Or(j.PrintedBy, j.Station)
 	r.found = append(r.found, Sibling{Job: j, Routed: j.Station, At: at, Ticket: decoded})
 }
 
