@@ -20,8 +20,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"ticketrail/receiver"
 )
 
@@ -56,7 +54,7 @@ var ErrNever = errors.New("it can never be taken")
 // ErrToken says that the relay does not accept the token.
 var ErrToken = errors.New("the relay refuses the token")
 
-// Options configure a [Source]. All but Logger and Registerer are required.
+// Options configure a [Source]. All but Logger are required.
 type Options struct {
 	URL       string // of the relay, without a path
 	Venue     string // UUID, lower case
@@ -70,8 +68,6 @@ type Options struct {
 
 	Report func() Report // the box's report to the relay
 	Logger *slog.Logger
-
-	Registerer prometheus.Registerer
 }
 
 // A Source fetches the requests of one venue. It is safe for concurrent use; Run is called once.
@@ -93,7 +89,6 @@ func New(o Options) *Source {
 	}
 
 	source := &Source{o: o, id: rand.Text(), log: o.Logger.With("component", "source")}
-	source.metrics = newSourceMetrics(source, o.Registerer)
 	source.status.Down = time.Now()
 	return source
 }
@@ -178,7 +173,6 @@ func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
 	switch {
 	case errors.Is(err, ErrNever):
 		s.log.Error("a request of the relay was given up; see ticketrail rejects list", "request", a.ID, "err", err)
-		s.metrics.givenUp.Inc()
 		ack.Result, ack.Reason = Refused, fmt.Sprintf("%.200q", err.Error())
 	case err != nil:
 		if s.refusedToTake(err) {

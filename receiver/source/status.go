@@ -3,9 +3,6 @@ package source
 import (
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // A Status is the state of the connection to the relay, as the box knows it.
@@ -17,12 +14,13 @@ type Status struct {
 	Reported time.Time     // when the relay last answered, and so heard of the box; zero: not since the start
 	Down     time.Time     // since when nothing can be fetched; zero: it can
 	Err      error         // why nothing is fetched, or why the request at hand is not taken; nil: all is well
+
+	// How many requests were taken, were not and are tried again, and can never be.
+	TakenTotal, Failures, GivenUp int
 }
 
 // sourceState is the state of a Source.
 type sourceState struct {
-	metrics *sourceMetrics
-
 	mu     sync.Mutex // guards the fields below
 	status Status     // without Oldest
 	stored time.Time  // when the request at hand was stored, by the clock of this process; zero: there is none
@@ -81,9 +79,9 @@ func (s *sourceState) reached(a *Arrival) bool {
 
 // refusedToTake notes why the request at hand is not taken, and says whether that is new.
 func (s *sourceState) refusedToTake(err error) bool {
-	s.metrics.failures.Inc()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.status.Failures++
 	isNew := s.isNew(err)
 	s.status.Err = err
 	return isNew
@@ -94,8 +92,10 @@ func (s *sourceState) took(stored bool, behind uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if stored {
-		s.metrics.taken.Inc()
+		s.status.TakenTotal++
 		s.status.Taken = time.Now()
+	} else {
+		s.status.GivenUp++
 	}
 
 	s.stored, s.status.Err = time.Time{}, nil
@@ -109,47 +109,5 @@ func (s *sourceState) behind(n uint64) {
 		s.status.Since = time.Time{}
 	case s.status.Since.IsZero():
 		s.status.Since = time.Now()
-	}
-}
-
-type sourceMetrics struct{ taken, failures, givenUp prometheus.Counter }
-
-// newSourceMetrics makes the metrics of the box's side. reg may be nil.
-
-func newSourceMetrics(s *Source, reg prometheus.Registerer) *sourceMetrics {
-	factory := promauto.With(reg)
-	gauge := func(name, help string, value func(Status) float64) {
-		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "ticketrail_source_" + name, Help: help},
-			func() float64 { return value(s.Status()) })
-	}
-	when := func(t time.Time) float64 {
-		if t.IsZero() {
-			return 0
-		}
-		return float64(t.UnixMilli()) / 1000
-	}
-
-	gauge("up", "1 if requests can be fetched from the relay, else 0.", func(st Status) float64 {
-		if st.Err == nil && st.Down.IsZero() {
-			return 1
-		}
-		return 0
-	})
-	gauge("behind_requests", "Requests that wait at the relay, as far as is known.",
-		func(st Status) float64 { return float64(st.Behind) })
-	gauge("oldest_request_age_seconds", "Age of the request that is being taken; 0 if none is.",
-		func(st Status) float64 { return st.Oldest.Seconds() })
-	gauge("last_taken_timestamp_seconds", "When a request was last taken from the relay; 0 if none since the start.",
-		func(st Status) float64 { return when(st.Taken) })
-	gauge("last_report_timestamp_seconds", "When the relay last heard of this box; 0 if not since the start.",
-		func(st Status) float64 { return when(st.Reported) })
-
-	return &sourceMetrics{
-		taken: factory.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_taken_total",
-			Help: "Requests that were taken from the relay, those that came again included."}),
-		failures: factory.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_take_failures_total",
-			Help: "Attempts to store a request of the relay that failed and are made again."}),
-		givenUp: factory.NewCounter(prometheus.CounterOpts{Name: "ticketrail_source_given_up_total",
-			Help: "Requests of the relay that can never be taken; they are kept with the refused ones."}),
 	}
 }

@@ -31,12 +31,10 @@ type relaySource struct {
 	all      func(context.Context) ([]finding.Finding, error) // the findings of this box
 	log      *slog.Logger
 
-	mu   sync.Mutex // guards the fields below
-	conf config.Source
-	end  context.CancelFunc // ends the fetching with conf
-	// A reload replaces both, the source and its metrics. Nil: there is none.
-	source  *source.Source
-	metrics *prometheus.Registry
+	mu     sync.Mutex // guards the fields below
+	conf   config.Source
+	end    context.CancelFunc // ends the fetching with conf
+	source *source.Source     // a reload replaces it; nil: there is none
 }
 
 // use applies a configuration. If anything of it has changed, the connection is made anew; the request in hand is
@@ -71,20 +69,30 @@ func (s *relaySource) run(ctx context.Context) error {
 
 // fetch fetches with one configuration until ctx ends.
 func (s *relaySource) fetch(ctx context.Context, conf config.Source) {
-	own := prometheus.NewRegistry()
 	one := source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token, Transport: source.Transport(),
-		Report: s.report, Logger: s.log, Registerer: own,
+		Report: s.report, Logger: s.log,
 		Take: func(ctx context.Context, a source.Arrival) error { return s.take(ctx, conf.Venue, a) }})
 
-	s.set(one, own)
-	defer s.set(nil, nil)
+	s.set(one)
+	defer s.set(nil)
 	_ = one.Run(ctx) // nil when ctx has ended
 }
 
-func (s *relaySource) set(one *source.Source, metrics *prometheus.Registry) {
+func (s *relaySource) set(one *source.Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.source, s.metrics = one, metrics
+	s.source = one
+}
+
+// state is the configuration and the state of the connection. Between two configurations there is no source.
+func (s *relaySource) state() (conf config.Source, one *source.Source, st source.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.Down = time.Now()
+	if s.source != nil {
+		st = s.source.Status()
+	}
+	return s.conf, s.source, st
 }
 
 // take stores one request. It returns nil when all of it is on stable storage; only then is the relay told. A crash
@@ -148,16 +156,9 @@ var errNoAnswer = errors.New("it does not answer")
 
 // findings say how the connection to the relay is; none without a relay.
 func (s *relaySource) findings(now time.Time) []finding.Finding {
-	s.mu.Lock()
-	conf, one := s.conf, s.source
-	s.mu.Unlock()
+	conf, one, st := s.state()
 	if !conf.Enabled() {
 		return nil
-	}
-
-	var st source.Status
-	if one != nil { // between two configurations there is none
-		st = one.Status()
 	}
 
 	found := finding.Finding{Subject: config.TopicRelay, Since: st.Down}
@@ -197,21 +198,33 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 	return []finding.Finding{found}
 }
 
-// Describe tells nothing: the connection has its own metrics, if there is one.
+// Describe names nothing: without a relay there are no metrics.
 func (*relaySource) Describe(chan<- *prometheus.Desc) {}
 
-var descSourceUp = prometheus.NewDesc("ticketrail_source_up", "1 if requests can be fetched from the relay, else 0.",
-	nil, nil)
-
-// Collect exports them, or that there is no connection; nothing without a relay.
+// Collect exports the state of the connection, if there is a relay.
 func (s *relaySource) Collect(ch chan<- prometheus.Metric) {
-	s.mu.Lock()
-	enabled, own := s.conf.Enabled(), s.metrics
-	s.mu.Unlock()
-	switch {
-	case own != nil:
-		own.Collect(ch)
-	case enabled:
-		ch <- daemon.Gauge(descSourceUp, 0)
+	conf, _, st := s.state()
+	if !conf.Enabled() {
+		return
 	}
+
+	export := func(kind prometheus.ValueType, name, help string, value float64) {
+		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc("ticketrail_source_"+name, help, nil, nil), kind, value)
+	}
+	export(prometheus.GaugeValue, "up", "1 if requests can be fetched from the relay, else 0.",
+		daemon.Truth(st.Err == nil && st.Down.IsZero()))
+	export(prometheus.GaugeValue, "behind_requests", "Requests that wait at the relay, as far as is known.",
+		float64(st.Behind))
+	export(prometheus.GaugeValue, "oldest_request_age_seconds", "Age of the request that is being taken; 0 if none is.",
+		st.Oldest.Seconds())
+	export(prometheus.GaugeValue, "last_taken_timestamp_seconds",
+		"When a request was last taken from the relay; 0 if none since the start.", daemon.UnixSeconds(st.Taken))
+	export(prometheus.GaugeValue, "last_report_timestamp_seconds",
+		"When the relay last heard of this box; 0 if not since the start.", daemon.UnixSeconds(st.Reported))
+	export(prometheus.CounterValue, "taken_total",
+		"Requests that were taken from the relay, those that came again included.", float64(st.TakenTotal))
+	export(prometheus.CounterValue, "take_failures_total",
+		"Attempts to store a request of the relay that failed and are made again.", float64(st.Failures))
+	export(prometheus.CounterValue, "given_up_total",
+		"Requests of the relay that can never be taken; they are kept with the refused ones.", float64(st.GivenUp))
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -38,21 +37,19 @@ func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 	}
 
 	admin := &Admin{Conf: conf, nc: nc}
-	for err = admin.open(ctx); err != nil; err = admin.open(ctx) {
-		select {
-		case <-time.After(openAgain):
-			continue
-		case <-ctx.Done():
-		}
-
-		if !nc.IsConnected() {
-			err = fmt.Errorf("%w: are the servers of nats.urls running, and is this machine allowed to connect to "+
-				"them?", err)
-		}
-		nc.Close()
-		return nil, err
+	for err = admin.open(ctx); err != nil && ctx.Err() == nil; err = admin.open(ctx) {
+		pause(ctx, openAgain)
 	}
-	return admin, nil
+	if err == nil {
+		return admin, nil
+	}
+
+	if !nc.IsConnected() {
+		err = fmt.Errorf("%w: are the servers of nats.urls running, and is this machine allowed to connect to them?",
+			err)
+	}
+	nc.Close()
+	return nil, err
 }
 
 func (a *Admin) open(ctx context.Context) (err error) {
