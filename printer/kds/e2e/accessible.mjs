@@ -10,12 +10,15 @@ export const aDarkBoardIsAccessible = (server, browser) => accessible(server, br
 export const aLightBoardIsAccessible = (server, browser) => accessible(server, browser, false, "light");
 export const aDarkPassIsAccessible = (server, browser) => accessible(server, browser, true, "dark");
 export const aLightPassIsAccessible = (server, browser) => accessible(server, browser, true, "light");
+export const aBoardOfEachSizeIsAccessible = (server, browser) => eachSize(server, browser, false);
+export const aPassOfEachSizeIsAccessible = (server, browser) => eachSize(server, browser, true);
 
 // URGENT are the places of the words NOT LIVE, ALLERGY and VOID, and of what they say.
 const URGENT = "#cover p, #live.not, .voided, .alarm, .section.void, .line.void .name, .line.void .badge, .act.ack, " +
   ".banner.void, .chip.void, .chip.allergy";
 
-async function accessible(server, browser, pass, colorScheme) {
+// prepare gives a server orders in every state.
+function prepare(server, pass) {
   server.setup.pass = pass;
   const all = [...marked(), ...evening(9), bowl(70)];
   const late = { bumped_clock: "19:10", ticket: { added: true, clock: "19:20" } };
@@ -29,14 +32,31 @@ async function accessible(server, browser, pass, colorScheme) {
   const pie = { name: "Pie", quantity: "2", orders: 1, later: true };
   server.counts = [{ name: "Burger", quantity: "12", orders: 9, variants }, pie];
   server.events = [{ at: 1, clock: "19:30", what: "accepted" }];
+}
+
+const checkOf = (page, pass, width) => async (what) => {
+  equal(await violations(page), [], "what axe finds: " + what + " at " + width);
+  const urgent = await contrasts(page.locator(URGENT));
+  assert(urgent.length > 0 || pass, "nothing is urgent: " + what);
+  equal(urgent.filter(([, got]) => got < 7), [], "what has less than 7:1: " + what);
+};
+
+async function eachSize(server, browser, pass) {
+  prepare(server, pass);
+  const page = await open(browser, server, "hot-line");
+  for (const size of ["s", "m", "l", "xl"]) {
+    await set(page, { size });
+    await page.reload();
+    await live(page);
+    await checkOf(page, pass, 1280)("size " + size);
+  }
+}
+
+async function accessible(server, browser, pass, colorScheme) {
+  prepare(server, pass);
   for (const [width, height] of [...SCREENS, [390, 844]]) {
     const page = await open(browser, server, "hot-line", { viewport: { width, height }, colorScheme });
-    const check = async (what) => {
-      equal(await violations(page), [], "what axe finds: " + what + " at " + width);
-      const urgent = await contrasts(page.locator(URGENT));
-      assert(urgent.length > 0 || server.setup.pass, "nothing is urgent: " + what);
-      equal(urgent.filter(([, got]) => got < 7), [], "what has less than 7:1: " + what);
-    };
+    const check = checkOf(page, pass, width);
     await page.locator("#alerts .unseen").waitFor();
     await check("all orders");
     const small = await page.$$eval("button", (l) =>
@@ -56,7 +76,7 @@ async function accessible(server, browser, pass, colorScheme) {
   }
 }
 
-// everyState checks the panels, the sizes, all-day beside the board and instead of it, and both ways of NOT LIVE.
+// everyState checks the panels, all-day beside the board and instead of it, and both ways of NOT LIVE.
 async function everyState(page, server, check) {
   for (const key of ["d", "a", "Shift+R", "s", "h", "c"]) {
     if (key === "d") await page.keyboard.press("1");
@@ -64,12 +84,6 @@ async function everyState(page, server, check) {
     await page.waitForSelector("dialog .content *");
     await check("panel " + key);
     await page.keyboard.press("Escape");
-  }
-  for (const size of ["s", "l", "xl", "m"]) {
-    await set(page, { size });
-    await page.reload();
-    await live(page);
-    await check("size " + size);
   }
   for (const allday of ["strip", "screen", "panel"]) {
     await set(page, { allday });
