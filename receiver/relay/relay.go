@@ -2,7 +2,8 @@
 // that an order is safe while a box is switched off or cut off, and no box needs a public address.
 //
 // A [Stream] stores each accepted request, replicated and synced, before the service gets its 200. A [Door] hands the
-// requests of a venue to its box over HTTP, one after another, until the box has said that it has them.
+// requests of a venue to its box over HTTP, one after another, until the box has said that it has them. The consumer
+// that it fetches from is the record of the venue, too.
 //
 // The stream's own rule is the deduplication: a subject holds one message, and the subject is made of the venue and
 // the id of the request. A message stays until it is older than the retention, whether a box has fetched it or not.

@@ -93,7 +93,7 @@ func Run(ctx context.Context, o Options) error {
 	if relay.nc, err = connect(conf.NATS, "ticketrail relay", relay.log); err != nil {
 		return err
 	}
-	defer relay.nc.Close() // whatever was begun has its answer by then
+	defer relay.nc.Close() // by then, each request that was begun has its answer
 
 	parts, stop := context.WithCancel(context.WithoutCancel(ctx))
 	group, parts := errgroup.WithContext(parts)
