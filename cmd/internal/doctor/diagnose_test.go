@@ -63,7 +63,7 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 			if err := os.Chown(k.path("t.db"), 12345, -1); err != nil {
 				k.t.Fatal(err)
 			}
-		}, finding.Fail, "database", "t.db does not belong to root", "chown root: "},
+		}, finding.Fail, "database", "t.db must belong to root", "chown -R root: "},
 		{"a damaged database", func(k *kitchen) { k.damaged = true; k.put("t.db", "") },
 			finding.Fail, "database", "damaged", "start the daemon"},
 		{"a database in memory", func(k *kitchen) {
