@@ -157,8 +157,8 @@ func TestADialEndsWithItsTicketOrAfterTenSeconds(t *testing.T) {
 	})
 }
 
-func TestANegativeLingerKeepsNoConnection(t *testing.T) {
-	none := func(d *printer.DeviceOptions, _ *printer.Options) { d.Linger = -1 }
+func TestALingerOfZeroKeepsNoConnection(t *testing.T) {
+	none := func(d *printer.DeviceOptions, _ *printer.Options) { d.Linger = 0 }
 	withHarness(t, answersAll(), none, func(r *harness) {
 		for i := range 3 {
 			r.want("A1", "confirmed")

@@ -328,7 +328,7 @@ func (d *Device) release(s *session.Session, why reason) {
 		why = broken
 	}
 	d.mu.Lock()
-	keep := (why == unused || why == printed) && !pending && !d.retired && d.o.Linger >= 0
+	keep := (why == unused || why == printed) && !pending && !d.retired && d.o.Linger > 0
 	d.mu.Unlock()
 
 	switch {

@@ -39,22 +39,21 @@ type DeviceOptions struct {
 	Logger *slog.Logger // nil discards
 }
 
-// A Connection is the configuration of the connection to a printer. All stations at a printer have the
-// same.
+// A Connection is the configuration of the connection to a printer. All stations at a printer have the same.
+// The defaults are those of the configuration.
 type Connection struct {
-	// ConnectTimeout bounds the dial; 0 is 10 s. A printer on the local network accepts within
+	// ConnectTimeout bounds the dial. A printer on the local network accepts within
 	// milliseconds, but an Epson interface board that serves another client lets the next one wait, and a
 	// Wi-Fi printer may sleep.
 	ConnectTimeout time.Duration `mapstructure:"connect_timeout" default:"10s" range:"1s 1m"`
 	// Linger is how long a working connection is kept for the next ticket; after that, other clients can
-	// connect: a till that also prints there waits that long. In a [DeviceOptions] 0 is 1 s, and a negative value
-	// keeps none, as 0s in the configuration does.
+	// connect: a till that also prints there waits that long. 0 keeps none.
 	Linger time.Duration `mapstructure:"linger" default:"1s" range:"0s 30s"`
 	// PollEvery is how often Watch asks an idle printer for its status, so that paper out is known before the next
 	// order. It takes a connection for a moment. 0 is never.
 	PollEvery time.Duration `mapstructure:"poll_every" default:"5m" range:"10s 24h" zero:"allowed"`
 	// WaitForPerson is how long a ticket that was begun waits while the printer reports that it needs a
-	// person (no paper, cover open), counted from the first such report; then it is in doubt. 0 is 10 min.
+	// person (no paper, cover open), counted from the first such report; then it is in doubt.
 	WaitForPerson time.Duration `mapstructure:"wait_for_person" default:"10m" range:"1s 24h"`
 }
 
@@ -94,9 +93,6 @@ type Device struct {
 func NewDevice(o DeviceOptions) *Device {
 	o.Key, o.Confirm = cmp.Or(o.Key, o.Name), cmp.Or(o.Confirm, profile.Auto)
 	o.Lock = cmp.Or(o.Lock, NewLock())
-	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 10*time.Second)
-	o.Linger = cmp.Or(o.Linger, time.Second)
-	o.WaitForPerson = cmp.Or(o.WaitForPerson, 10*time.Minute)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
 	device := &Device{o: o, lock: o.Lock, maybeInCommand: true, ids: session.NewIDs(), cancelPoll: func() {}}
@@ -177,11 +173,8 @@ func (d *Device) waitPrinted(ctx context.Context) error {
 	if wait <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-
 	select {
-	case <-timer.C:
+	case <-time.After(wait):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("wait until %s has printed the ticket before: %w", d.o.Name, context.Cause(ctx))

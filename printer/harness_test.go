@@ -64,6 +64,11 @@ func (s *replaceableDialer) Dial(ctx context.Context) (transport.Conn, error) {
 	return s.get().Dial(ctx)
 }
 
+// connection has the defaults of the configuration, but for the polls.
+var connection = printer.Connection{
+	ConnectTimeout: 10 * time.Second, Linger: time.Second, WaitForPerson: 10 * time.Minute,
+}
+
 // newHarness makes a Device for dialer, which leads to v. It is retired when the test ends.
 func newHarness(
 	t *testing.T, v *virtual.Printer, dialer transport.Dialer, change func(*printer.DeviceOptions, *printer.Options),
@@ -75,7 +80,7 @@ func newHarness(
 	}
 	r := &harness{t: t, v: v, log: &queuetest.Log{}, mem: queuetest.NewStore()}
 	logger := slog.New(slog.NewTextHandler(r.log, nil))
-	r.dev = printer.DeviceOptions{Name: "grill", Dialer: dialer, KV: r.mem, Logger: logger}
+	r.dev = printer.DeviceOptions{Name: "grill", Dialer: dialer, KV: r.mem, Connection: connection, Logger: logger}
 	po := printer.Options{Name: "grill", Profile: model, Logger: logger}
 	if change != nil {
 		change(&r.dev, &po)

@@ -42,7 +42,9 @@ func problemsOf(t *testing.T, d ticket.Delivery) (all []string) {
 		p, _ := profile.Lookup(name)
 		for _, columns := range []int{p.Columns, 16} {
 			v := model(p, columns)
-			dev := printer.NewDevice(printer.DeviceOptions{Name: "x", Dialer: v, Confirm: p.Confirm})
+			dev := printer.NewDevice(printer.DeviceOptions{
+				Name: "x", Dialer: v, Confirm: p.Confirm, Connection: connection,
+			})
 			out := printer.NewPaper(printer.Options{Name: d.Station + "x", Device: dev, Profile: p, Columns: columns})
 			proof, err := out.Print(t.Context(), d, func(context.Context) error { return nil })
 			dev.Retire()

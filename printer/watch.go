@@ -17,13 +17,10 @@ func (d *Device) Watch(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
-	tick := time.NewTicker(d.o.PollEvery)
-	defer tick.Stop()
-
-	for {
+	for tick := time.Tick(d.o.PollEvery); ; {
 		d.poll(ctx)
 		select {
-		case <-tick.C:
+		case <-tick:
 		case <-ctx.Done():
 			return
 		}

@@ -72,14 +72,13 @@ func (s *Session) expect(want Kind) {
 
 // askAnother asks, once, with another id for a fence whose first one is not answered.
 func (s *Session) askAnother(ctx context.Context) error {
-	s.mu.Lock()
 	asked := s.fence
 	if asked.want != ByID || len(asked.ids) > 1 {
-		s.mu.Unlock()
-
 		return nil
 	}
+
 	id := s.o.IDs.next()
+	s.mu.Lock()
 	asked.ids = append(asked.ids, id)
 	s.mu.Unlock()
 
@@ -366,8 +365,7 @@ func NewIDs() *IDs {
 
 func (ids *IDs) next() [4]byte {
 	ids.issued++
-	number := ids.issued
-	return [4]byte{ids.mark[0], ids.mark[1], idLetters[number/32%32], idLetters[number%32]}
+	return [4]byte{ids.mark[0], ids.mark[1], idLetters[ids.issued/32%32], idLetters[ids.issued%32]}
 }
 
 func (ids *IDs) own(id [4]byte) bool { return [2]byte(id[:2]) == ids.mark }

@@ -11,6 +11,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -288,11 +289,7 @@ func (s *Session) Err() error {
 	s.mu.Lock()
 	err := s.err
 	s.mu.Unlock()
-
-	if err == nil {
-		err = s.peerClosed()
-	}
-	return err
+	return cmp.Or(err, s.peerClosed())
 }
 
 // peerClosed is the error if the other side has closed; nil if that cannot be told without waiting. TCP can.

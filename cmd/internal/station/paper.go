@@ -149,12 +149,10 @@ func (p *papers) newDevice(c config.Printer, of settings) (*device, error) {
 	if p.locks[at] == nil {
 		p.locks[at] = printer.NewLock()
 	}
-	connection := c.Connection
-	connection.Linger = cmp.Or(c.Linger, -1) // 0 would mean the default
 	moves, _ := dialer.(follower)
 	return &device{settings: of, follower: moves, Device: printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: dialer, Lock: p.locks[at], Confirm: of.confirm, Profile: of.profile,
-		Connection: connection,
+		Connection: c.Connection,
 		// By address, because stations at one address share the printer. Its abilities are stored, so that a
 		// restart does not probe every printer before its first ticket.
 		KV: p.s.o.Queue.KV("probes"), Key: at,

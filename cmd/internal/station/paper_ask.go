@@ -24,12 +24,6 @@ const (
 	queryTimeout = 15 * time.Second
 )
 
-// onceDevice is for a printer that is asked once, or that prints one ticket.
-func onceDevice(name string, d transport.Dialer, by profile.Confirm) *printer.Device {
-	return printer.NewDevice(printer.DeviceOptions{Name: name, Dialer: d, Confirm: by,
-		Connection: printer.Connection{ConnectTimeout: connectTimeout, Linger: -1}})
-}
-
 // askPrinters asks each printer for its status. A printer that several stations share is asked
 // once, because it may accept only one connection. It asks the printers directly, because it must
 // also work before the daemon runs. If the daemon is printing, a printer that serves one client
@@ -95,7 +89,9 @@ func Query(ctx context.Context, d transport.Dialer) printer.Status {
 func query(ctx context.Context, name string, d transport.Dialer, by profile.Confirm) printer.Status {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	return onceDevice(name, d, by).Ask(ctx)
+	return printer.NewDevice(printer.DeviceOptions{
+		Name: name, Dialer: d, Confirm: by, Connection: printer.Connection{ConnectTimeout: connectTimeout},
+	}).Ask(ctx)
 }
 
 // howItAnswers has the best outcome of a ticket there.
@@ -136,7 +132,9 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 		return "", err
 	}
 
-	device := onceDevice(chosen.Name, dialer, model.Confirm)
+	device := printer.NewDevice(printer.DeviceOptions{
+		Name: chosen.Name, Dialer: dialer, Confirm: model.Confirm, Connection: chosen.Connection,
+	})
 	defer device.Retire()
 	drawer, _ := newDrawer(conf)
 	paper := printer.NewPaper(printer.Options{
