@@ -130,11 +130,12 @@ func replaceFile(path string, old *os.File, s Hooks, fill func(temp string) erro
 	return syncDir(path, s)
 }
 
-// own gives a new file to who must own it: the daemon's user must be able to open it, whoever runs this command.
+// own gives a new file to who must own it: the daemon's user must be able to open it, whoever runs this command. It
+// follows no link, because this user can put one there: root would give him another file.
 func own(temp, path string, old *os.File) error {
 	owned, err := ownerOf(path, old)
 	if err == nil && owned.Uid != uint32(os.Geteuid()) {
-		err = os.Chown(temp, int(owned.Uid), int(owned.Gid))
+		err = os.Lchown(temp, int(owned.Uid), int(owned.Gid))
 	}
 	return err
 }

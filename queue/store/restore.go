@@ -212,10 +212,10 @@ func importCopies(dir, from string, owner, group int, check func(string) error) 
 	err = os.MkdirAll(dir, 0o700)
 	for from, to := range all {
 		err = errors.Join(err, Place(context.Background(), from, to, System))
-		_ = os.Chown(to, owner, group) // a stick with FAT has no owners
+		_ = os.Lchown(to, owner, group) // a stick with FAT has no owners
 	}
 
-	_ = os.Chown(dir, owner, group)
+	_ = os.Lchown(dir, owner, group)
 	return err
 }
 
