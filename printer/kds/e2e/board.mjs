@@ -5,6 +5,7 @@ import { assert, card, equal, heads, item, open, order, press, row, rows, until 
 export async function aTicketAppearsAndIsConfirmed(server, browser) {
   const page = await open(browser, server, "hot-line");
   equal(await heads(page), [], "an empty board");
+  await until("the server knows", async () => (await server.status("hot-line")).status.live === 1);
   const got = await server.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(7)] });
   equal(got.proof, "shown", "the proof");
   equal(await heads(page), ["#7"], "the board");
