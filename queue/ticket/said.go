@@ -162,6 +162,7 @@ func appendFlags(b []byte, flags ...bool) []byte {
 func rawSaid(raw string) string {
 	return stringOrMember.ReplaceAllStringFunc(raw, func(part string) string {
 		key, value, isMember := strings.Cut(part[1:], `":`)
+		isMember = isMember && !strings.HasSuffix(key, `\`) // else the quotation mark may be a part of a text
 		value = strings.Trim(value, " \t\r\n\"")
 		isOwnID := key == "id" && len(value) == len("6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") &&
 			strings.Count(value, "-") == 4

@@ -112,6 +112,9 @@ func TestJSONOnATicketSaysTheSameWithOtherIDsAndTimes(t *testing.T) {
 			}
 		}
 	}
+	if tickets(`["_\":fish"]`) == tickets(`["_\":beef"]`) {
+		t.Error("a text with a quotation mark and a colon counts as a key")
+	}
 }
 
 func TestANumberIsATimeUnderAKeyThatSaysSo(t *testing.T) {
