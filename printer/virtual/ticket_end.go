@@ -90,9 +90,10 @@ func (d *decoder) finishTicket(e End) {
 }
 
 // textOf is the text of lines without styles.
-func textOf(lines []layout.Line) (text string) {
+func textOf(lines []layout.Line) string {
+	var text strings.Builder
 	for _, l := range lines {
-		text += strings.TrimRight(l.Text(), " ") + "\n"
+		text.WriteString(strings.TrimRight(l.Text(), " ") + "\n")
 	}
-	return text
+	return text.String()
 }
