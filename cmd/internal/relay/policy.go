@@ -30,7 +30,8 @@ func configured(v store.VenueEntry) config.Venue {
 }
 
 // setVenues makes the venues of these sites active, and returns those that the servers have lost. If they are not
-// complete, those that could not be read stay as they are. Servers without any venue have lost them.
+// complete, those that could not be read stay as they are. Servers that know of no venue, not even of a removed one,
+// have lost them.
 func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.VenueEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +54,7 @@ func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.Venu
 		s.entries = now
 		s.log.Info("venues known", "venues", len(now))
 	}
-	s.door.SetVenues(entries, complete && len(entries) > 0)
+	s.door.SetVenues(entries, complete && len(sites) > 0)
 
 	if complete {
 		lost = slices.Collect(maps.Values(missing))
