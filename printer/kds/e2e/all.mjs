@@ -21,8 +21,8 @@ import * as settings from "./settings.mjs";
 import * as browser2020 from "./browser2020.mjs";
 
 const only = process.argv[2];
-const canned = [cooks, cards, page, pass, languages, accessible];
-const tests = [connection, daemon, ...canned, board, pickup, pairing, manage, settings, browser2020]
+const canned = [accessible, cooks, cards, page, pass, languages]; // the longest first
+const tests = [...canned, connection, daemon, board, pickup, pairing, manage, settings, browser2020]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => /^[a-z]/.test(name) && (!only || name.includes(only))); // classes are no tests
 let failed = 0;
