@@ -7,17 +7,18 @@ import (
 	"sync"
 )
 
-// A limiter is a listener whose connections are limited in number: all together, and for each group. While all
-// places are taken, further connections wait in the kernel and are not refused: the service's retry costs more than a
-// moment's wait. A group that has its share is refused at once, so that its connections keep no other caller waiting.
+// A limiter is a listener whose connections are limited in number: all together, and for each group of callers,
+// such as one network (see [Options.Group]). While all places are taken, further connections wait in the kernel and are
+// not refused: the service's retry costs more than a moment's wait. A group that has its share is refused at once, so
+// that its connections keep no other caller waiting.
 //
 // The last quarter of the places is for groups that are known or have no connection, the last eighth for known ones
 // alone. A group is known once a request of it was answered with 200, which a stranger cannot get from the webhook. So
 // strangers never keep out a service that is known. Only a crowd with many addresses can keep out the service while
 // its own address is new.
 //
-// It has its own count of places, because the listener of golang.org/x/net/netutil hides the connection, and the
-// control socket asks the kernel who is at its other end.
+// It has its own count of places, because the listener of golang.org/x/net/netutil wraps each connection and hides it:
+// package admin needs the [*net.UnixConn], to ask the kernel who is at its other end.
 type limiter struct {
 	net.Listener
 	group  func(netip.Addr) (name string, most int) // see [Options.Group]
