@@ -248,7 +248,7 @@ func NumberLabel(number string) string {
 // TableLabel is the kitchen's name for the table of an order of that type: "Table 12" for 12, "Table B10" for B10.
 // The word stands only before a number, which may have up to two letters. Anything else is a name and is
 // said as it is: "Priya", "Terrace 4", "UberEats 4F2A", "Table 12". There is no word either if the order
-// leaves the house, see [Leaves].
+// leaves the house, see [LeavesHouse].
 func TableLabel(table, orderType string) string {
 	letters, digits := 0, 0
 	for _, r := range table {
@@ -260,15 +260,15 @@ func TableLabel(table, orderType string) string {
 		}
 	}
 
-	if digits == 0 || letters > 2 || Leaves(orderType) {
+	if digits == 0 || letters > 2 || LeavesHouse(orderType) {
 		return table
 	}
 	return "Table " + table
 }
 
-// Leaves says whether an order of that type is not eaten at a table: a take-away, a collection, a delivery.
+// LeavesHouse says whether an order of that type is not eaten at a table: a take-away, a collection, a delivery.
 // An unknown type is eaten at a table.
-func Leaves(orderType string) bool {
+func LeavesHouse(orderType string) bool {
 	letters := strings.Map(func(r rune) rune { // Take-Away, take away and TAKEAWAY are one word
 		if unicode.IsLetter(r) {
 			return unicode.ToLower(r)

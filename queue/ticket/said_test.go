@@ -213,7 +213,7 @@ func TestATypeSaysWhetherAnOrderLeavesTheHouse(t *testing.T) {
 		"Collection": true, "Delivery": true, "Drive Thru": true, "Drive-Through": true, "Carry Out": true,
 		"Dine In": false, "Eat in": false, "Bar": false, "Table": false, "": false, "堂食": false,
 	} {
-		if got := Leaves(orderType); got != want {
+		if got := LeavesHouse(orderType); got != want {
 			t.Errorf("%q: %v", orderType, got)
 		}
 	}

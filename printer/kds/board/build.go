@@ -84,7 +84,7 @@ func (b *builder) describe(o *Order, m *member) {
 	o.Customer = cmp.Or(o.Customer, layout.OneLine(t.Customer))
 
 	o.Rush = o.Rush || t.Rush && !t.Void
-	o.DineIn = ordinary(t) && !ticket.Leaves(o.Type)
+	o.DineIn = ordinary(t) && !ticket.LeavesHouse(o.Type)
 	if text := layout.OneLine(ticket.Short(t.Request)); text != "" && !slices.Contains(o.Requests, text) {
 		o.Requests = append(o.Requests, text)
 	}
