@@ -151,7 +151,7 @@ func (x *exchange) named(h http.Header) (venue, device string) {
 
 // rejected is the request as Options.Reject gets it.
 func (x *exchange) rejected(code Code, message string) Reject {
-	one := Reject{Time: x.start.UTC(), Device: x.device, Address: x.address, Code: string(code), Secret: x.secret,
+	one := Reject{Time: x.start.UTC(), Device: x.device, Address: x.address, Code: string(code), Secret: x.hasSecret,
 		Message: message + answerings[code].advice, Body: x.body}
 	if x.venue != nil {
 		one.Venue = x.venue.ID
@@ -166,7 +166,7 @@ func (x *exchange) isProven(venue string) bool {
 		return false
 	}
 	address, err := netip.ParseAddr(x.address)
-	return x.secret || x.policy.openPath && err == nil && within(x.policy.AllowFrom, address)
+	return x.hasSecret || x.policy.openPath && err == nil && within(x.policy.AllowFrom, address)
 }
 
 // keepsBody says whether Options.Reject gets the body of a refused request, whoever sent it. After a 400 it does: the

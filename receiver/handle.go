@@ -186,10 +186,10 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 }
 
 // Bodies cost memory twice. While they arrive, slow senders can hold many of them for seconds: maxLargeBodies limits
-// that. While they are parsed, planned and stored, each needs many times its size, the worst body 200 times: bodies
-// of usual size are let in until they are maxParsed bytes together, and larger ones one at a time, so that an order
-// does not wait for bodies that take seconds. These are two limits, because with one semaphore nobody passes who came
-// earlier: an order would wait behind them. A body that does not fit waits, or is answered 503 and comes again.
+// that. While they are parsed, planned and stored, each needs many times its size, the worst body 200 times: bodies of
+// usual size are let in until they are maxParsed bytes together, and larger ones one at a time, so that an order does
+// not wait for bodies that take seconds. These are two limits, because a semaphore serves in the order of arrival: with
+// one, every order would wait behind a large body. A body that does not fit waits, or is answered 503 and comes again.
 const (
 	maxSmallBody   = 16 << 10 // is read without counting it, and parsed beside others; orders have a few kilobytes
 	maxLargeBodies = 64 << 20 // all larger ones together, so that callers cannot fill the memory of a small box
@@ -225,14 +225,14 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	return nil
 }
 
-// readAll makes x.body the content of from, which ends after size bytes and one. A large body is read only if it has
+// readAll makes x.body the content of from, which ends after at most size+1 bytes. A large body is read only if it has
 // room beside the other large ones; the caller is answered 503 otherwise, and its retry comes when the memory is free
 // again.
 func (r *Receiver) readAll(x *exchange, from io.Reader, size int64) error {
 	var buf bytes.Buffer
 	buf.Grow(int(min(size, 8<<10)) + bytes.MinRead)
 	_, err := io.CopyN(&buf, from, maxSmallBody)
-	if err == nil {
+	if err == nil { // no EOF yet: it is a large body
 		if !r.reserve(x, size) {
 			err = &refusal{TooSlow, "too many large bodies at once"}
 		} else {

@@ -55,9 +55,10 @@ type Options struct {
 	// Reject is called with requests that a person should look at:
 	//   - a body from an allowed venue that was answered 400, or 500 after it was read (each time it is sent
 	//     again), or was refused for its device, or was a conflict, or printed only in part;
-	//   - any other refused body that has the secret, or where there is none comes from an allowed address;
-	//   - without a body, a caller that was turned away (401, 403, and 404 if it names a venue), as often as
-	//     that is logged.
+	//   - any other refused body of a proven caller: it has the secret or, where the path needs none, an address of
+	//     allow_from;
+	//   - without a body, a caller that was turned away (401, 403, and 404 if it names a venue): once for each line
+	//     that is logged about it, which counts those before it.
 	// It is called after the answer was sent, concurrently, and may keep the body. Nil: none is kept.
 	Reject func(Reject)
 

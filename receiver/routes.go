@@ -42,11 +42,11 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 	}))
 
 	checks := inOrder(p.checkAddress, p.checkVenue, p.checkDevice, r.recordArrival, checkContentType)
-	// Without these two, Echo would answer an OPTIONS with 204, and a method that it does not know with
-	// 405, before the secret is checked: that would reveal the path.
 	methodNotAllowed := func(echo.Context) error { return echo.ErrMethodNotAllowed }
 
 	add := func(path string, first ...echo.MiddlewareFunc) {
+		// Without Any and RouteNotFound, Echo would answer an OPTIONS with 204, and a method that it does not know
+		// with 405, before the secret is checked: that would reveal the path.
 		e.Any(path, methodNotAllowed, first...)
 		e.RouteNotFound(path, methodNotAllowed, first...)
 		e.POST(path, r.handle, append(first, checks)...)
@@ -87,7 +87,7 @@ type exchange struct {
 	deadline time.Time // for the answer
 
 	secretOwner string // the id of the venue whose secret the path ends with; "": none, or the policy's
-	secret      bool   // the path ends with a secret
+	hasSecret   bool   // the path ends with a secret, or the request came from the relay
 	venue       *Venue // nil until it was checked
 	device      string
 	address     string // of the caller
@@ -140,7 +140,7 @@ func (p *compiledPolicy) checkSecret(c echo.Context, x *exchange) error {
 		return echo.ErrNotFound
 	}
 
-	x.secretOwner, x.secret = p.secrets[found].venue, true
+	x.secretOwner, x.hasSecret = p.secrets[found].venue, true
 	return nil
 }
 
