@@ -115,7 +115,7 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 		return request, nil
 	}
 
-	wrong, _ := err.(*Mismatch)
+	wrong, _ := err.(*Mismatch) // a limit that the parser found, else the fault that read finds
 	if err == nil {
 		wrong = request.read(mode)
 	}
@@ -206,6 +206,7 @@ func (p *PrintRequest) readItems() *Mismatch {
 // isAmbiguous says whether the records of a body with a repeated key are there twice, or have such a key.
 func isAmbiguous(envelope Value) bool {
 	times, records := envelope.recordsKeys(), jsontext.Value(envelope.Get(FieldRecords).Text())
+	// The text was parsed, so it is valid unless an object in it repeats a key.
 	return times > 1 || times == 1 && !records.IsValid(jsontext.AllowInvalidUTF8(true))
 }
 
@@ -243,9 +244,9 @@ func requestID(v Value) (string, *Mismatch) {
 	return id, nil
 }
 
-// A counter counts the items of a request while they are checked: a request with too many is
-// refused before anything is built from it. The depth is limited too, because tickets indent each
-// level and later steps recurse.
+// A counter counts the items of a request while they are checked: a request with too many is given up, and prints as
+// text, before a line is made of any of them. The depth is limited too, because tickets indent each level and later
+// steps recurse.
 type counter int
 
 // list checks items at a depth, and everything below them.

@@ -85,16 +85,17 @@ func appendLong(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// mayDiffer says whether a member may have another value in a retry: metadata, when something was updated, and beside
-// the records the service's measurements and times, but for those that a cook needs.
-func (v Value) mayDiffer(besideRecords bool) bool {
+// mayDiffer says whether a member may have another value in a retry:
+//   - anywhere, metadata, and updatedAt if it is a time;
+//   - directly in the body, the service's measurements and each time, except one under a wantedKey.
+func (v Value) mayDiffer(inBody bool) bool {
 	key := v.Key()
 	switch {
 	case ticket.IsMetadata(key):
 		return true
 	case key == FieldUpdatedAt:
 		return v.isTime()
-	case besideRecords:
+	case inBody:
 		return key == FieldDuration || key == FieldClientDrift || v.isTime() && !wantedKey.MatchString(key)
 	}
 	return false

@@ -237,6 +237,7 @@ func (t *treeReader) bracket(kind jsontext.Kind) error {
 		return overLimit(FieldRecords, tooDeep)
 	}
 
+	// Its text runs to the end of the body until end cuts it.
 	if err := t.add(kind, t.text[t.dec.InputOffset()-1:]); err != nil {
 		return err
 	}
@@ -332,10 +333,11 @@ func RawRecord(body []byte, id string) (json.RawMessage, error) {
 
 	records := envelope.Get(FieldRecords)
 	want, _ := CanonicalID(id)
+	isOnly := records.Len() == 1
 	for r := range records.All() {
 		got, _ := CanonicalID(r.Get(FieldID).string())
 		// The only record is returned whatever its id. An empty id names none.
-		if len(r) == len(records)-1 || got == want && want != "" {
+		if isOnly || got == want && want != "" {
 			return json.RawMessage(r.Text()), nil
 		}
 	}
