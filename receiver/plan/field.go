@@ -24,7 +24,7 @@ const (
 	fieldRemoved                    // says that a modifier is taken away from its dish
 	fieldAllergens                  // of an item or a record; all of the paths are read
 	fieldVoid                       // of an item or a record; see [reader.void]
-	fieldHold                       // of an item or a record: not to be made yet; see [reader.saysSo]
+	fieldHold                       // of an item or a record: not to be made yet; see [reader.isRushOrHold]
 	fieldNumber                     // the number that is called out
 	fieldTable                      // where it goes
 	fieldServer                     // who took the order
@@ -32,7 +32,7 @@ const (
 	fieldType                       // dine in, take away …
 	fieldGuests                     // number of guests
 	fieldRecordNote                 // notes for the whole ticket; all of the paths are read
-	fieldRush                       // to be made before the other orders; see reader.saysSo
+	fieldRush                       // to be made before the other orders; see reader.isRushOrHold
 	fieldDestination                // the printer that the service names; shown, not used for routing
 	fieldCustomer                   // whose it is
 	fieldPromised                   // when it is wanted
@@ -106,7 +106,7 @@ func defaultPaths() fieldPaths {
 	all := fieldPaths{}
 	for id := range fields {
 		if fieldID(id) != fieldVoid {
-			all.add(fieldID(id), 0, fields[id].paths)
+			all.add(fieldID(id), noKind, fields[id].paths)
 		}
 	}
 
@@ -159,6 +159,10 @@ func (f fieldPaths) set(name string, paths []string) string {
 			return t.field == id && id != fieldVoid && t.kind != flagOfPresence
 		})
 	}
-	f.add(id, voidConfigured, trimmed)
+	kind := noKind
+	if id == fieldVoid {
+		kind = voidConfigured
+	}
+	f.add(id, kind, trimmed)
 	return ""
 }

@@ -40,9 +40,9 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	quantity, _ := fields.number(fieldQuantity)
 	t.Void = fields.void(quantity, false)
 	t.Refire = fields.flag(fieldRefire)
-	t.Rush = fields.saysSo(fieldRush, rushWords)
-	t.Hold = fields.saysSo(fieldHold, holdWords)
-	t.Notes = append(t.Notes, fields.allergens()...)
+	t.Rush = fields.isRushOrHold(fieldRush, rushWords)
+	t.Hold = fields.isRushOrHold(fieldHold, holdWords)
+	t.Notes = append(t.Notes, fields.allergens()...) // the last of the reads: it makes other readers
 
 	rest := fields.remainder(append([]string{
 		t.Number, t.Table, t.Server, t.Type, t.Guests, t.Customer, t.Destination, t.Course}, t.Notes...)...)
@@ -117,7 +117,7 @@ func (s *splitter) line(
 	l.Seat = r.textOrNumber(fieldSeat)
 	l.Course = r.course()
 	l.Void = r.void(quantity, depth > 0) || parent.Void
-	l.Hold = r.saysSo(fieldHold, holdWords) || parent.Hold
+	l.Hold = r.isRushOrHold(fieldHold, holdWords) || parent.Hold
 	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
 	l.Refire = r.flag(fieldRefire) || parent.Refire
 
@@ -129,7 +129,7 @@ func (s *splitter) line(
 	}
 
 	removal := r.removal()
-	l.Notes = append(l.Notes, r.allergens()...)
+	l.Notes = append(l.Notes, r.allergens()...) // the last of the reads: it makes other readers
 	rest := r.remainder(append([]string{l.Name, l.Seat, l.Course}, l.Notes...)...)
 	l.MayCancel = rest.takeCancelling()
 	l.Name = removal + rest.takeRemoval() + l.Name
@@ -245,7 +245,8 @@ func (r *reader) void(quantity decimal, modifier bool) bool {
 type flagKind int
 
 const (
-	voidConfigured flagKind = iota // in any of the ways below
+	noKind         flagKind = iota // it is no such field, or a removal that has no kind
+	voidConfigured                 // in any of the three ways below
 	voidFlag
 	voidTime
 	voidStatus
@@ -315,8 +316,8 @@ func parseDecimal(s string) (d decimal, ok bool) {
 	}
 
 	whole, fraction, _ := strings.Cut(mantissa, ".")
-	sign := min(1, len(exponent))
-	if !allDigits(strings.TrimLeft(exponent[:sign], "+-")+exponent[sign:]) || !allDigits(whole+fraction) {
+	signBytes := min(1, len(exponent)) // at most: there may be no sign
+	if !allDigits(strings.TrimLeft(exponent[:signBytes], "+-")+exponent[signBytes:]) || !allDigits(whole+fraction) {
 		return decimal{}, false
 	}
 	if strings.Trim(mantissa, "0.") == "" {

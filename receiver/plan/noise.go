@@ -86,7 +86,7 @@ var (
 var (
 	// noteWords begin the words of keys whose text instructs others: a refundNote.
 	noteWords = []string{"note", "comment", "message", "instruct", "remark"}
-	// writtenWords are these and the words of a text that says why: a refundReason stands where something was refunded.
+	// writtenWords are noteWords, and reason: their texts are for people, such as a refundReason.
 	writtenWords = append([]string{"reason"}, noteWords...)
 )
 
@@ -154,9 +154,11 @@ func isForCook(v contract.Value, why string) bool {
 				return true
 			}
 		}
-		isWord := strings.EqualFold(v.Key(), "amount") && !strings.ContainsAny(v.Text(), "0123456789") // of a topping
+		// "amount": "extra" is that of a topping, and no money.
+		isWord := strings.EqualFold(v.Key(), "amount") && !strings.ContainsAny(v.Text(), "0123456789")
 		// The payment that was refunded may be that of a dish that nobody will eat.
 		isCancelled := isStatus(v.Key()) && hasWordLike(v.Text(), cancellingWords)
+		// An id is never a sentence.
 		return isWord || isCancelled || hasWordLike(v.Key(), allergyWords) ||
 			why != identifiers && (hasWordLike(v.Key(), writtenWords) || endsWith(v.Key(), "text"))
 	case '[', '{':
@@ -185,7 +187,7 @@ func noiseValue(in, key string, v contract.Value) (why string) {
 }
 
 func noiseText(in, key, s string) (why string) {
-	isChoice := func() bool {
+	isChoice := func() bool { // or a note or a warning: none says that there is no such thing either
 		return hasWordLike(key, warningWords) ||
 			slices.ContainsFunc(choices, func(word string) bool { return endsWith(key, word) })
 	}
@@ -285,7 +287,7 @@ const (
 type Leaf struct {
 	Path    string // its keys from the body's root with dots between them, without indices: records.items.note
 	Use     Use
-	As      string // its reader: the key under ticket.fields, or "contract"; of noise, the reason
+	As      string // the field that read it, by its key under ticket.fields, or "contract"; of noise, the reason
 	Example string // its value, as [OneLine] of 40 characters
 }
 
@@ -303,7 +305,7 @@ func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
 
 // leaves calls emit for each leaf of a value. read is the mark of the value that v is part of, and why says why that
 // one is noise.
-func (s *splitter) leaves(v contract.Value, path string, read readerMark, why string, emit func(Leaf)) {
+func (s *splitter) leaves(v contract.Value, path string, read readBy, why string, emit func(Leaf)) {
 	if len(v) == 0 {
 		return
 	}

@@ -78,7 +78,7 @@ type Plan struct {
 	routes   []route
 	read     readMembers // by the routes
 	fallback string
-	names    fieldPaths
+	paths    fieldPaths
 	silenced silencedKeys
 	logs     []string
 	isTraced bool
@@ -128,12 +128,12 @@ func Compile(c Config) (*Plan, error) {
 		bad("fallback", "missing; name the station for items that no route matches")
 	}
 
-	p.names = defaultPaths()
+	p.paths = defaultPaths()
 	for _, path := range c.Silenced {
 		p.silenced.add(path)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
-		if msg := p.names.set(name, c.Fields[name]); msg != "" {
+		if msg := p.paths.set(name, c.Fields[name]); msg != "" {
 			bad("ticket.fields."+name, "%s", msg)
 		}
 	}
@@ -228,6 +228,7 @@ func (s *splitter) receiptAllergies(record contract.Value) []string {
 		}
 		if said == nil {
 			said = map[string]bool{}
+			// Each value of the record that is not within the layout.
 			for i := range record {
 				value := record[i:]
 				if at := value.Index() - layout.Index(); value.Kind() == '"' && (at < 0 || at >= len(layout)) {
@@ -283,18 +284,18 @@ func joined(in, key string) string {
 	return in + "." + key
 }
 
-// A readerMark names the reader of a value: a field, or one of the constants below.
-type readerMark uint8
+// A readBy names the field that read a value, or is one of the constants below.
+type readBy uint8
 
 const (
-	markNothing  readerMark = 0          // else 1 + fieldID
-	markContract readerMark = 100 + iota // above all fields
+	markNothing  readBy = 0          // else 1 + fieldID
+	markContract readBy = 100 + iota // above all fields
 	markItems
 	markSilenced
 )
 
 // mark says that a field has read a value.
-func (s *splitter) mark(v contract.Value, id fieldID) { s.marks[v.Index()] = 1 + readerMark(id) }
+func (s *splitter) mark(v contract.Value, id fieldID) { s.marks[v.Index()] = 1 + readBy(id) }
 
 func (s *splitter) isRead(v contract.Value) bool {
 	own := s.marks[v.Index()]

@@ -37,7 +37,7 @@ func (s *splitter) reader(obj contract.Value) *reader {
 	s.hits = s.hits[:0]
 	var buf [64]byte
 	for member := range obj.All() {
-		targets := s.plan.names[string(fold(buf[:0], member.Key()))]
+		targets := s.plan.paths[string(fold(buf[:0], member.Key()))]
 		for i := range targets {
 			path := &targets[i]
 			if found := descend(member, path.rest); found != nil {
@@ -59,25 +59,32 @@ func (s *splitter) reader(obj contract.Value) *reader {
 // descend follows the keys of a path below a member; nil if there is nothing. A number is an index into a list; of any
 // other key, the first element that has it is meant.
 func descend(v contract.Value, keys []string) contract.Value {
-	for i, key := range keys {
-		nth, at, next := listIndex(key), 0, contract.Value(nil)
+	if len(keys) == 0 {
+		return v
+	}
+
+	switch v.Kind() {
+	case '{':
+		for member := range v.All() {
+			if sameName(member.Key(), keys[0]) {
+				return descend(member, keys[1:])
+			}
+		}
+	case '[':
+		nth, at := listIndex(keys[0]), 0
 		for e := range v.All() {
-			if v.Kind() == '[' && nth < 0 {
-				if found := descend(e, keys[i:]); found != nil {
+			switch {
+			case at == nth:
+				return descend(e, keys[1:])
+			case nth < 0:
+				if found := descend(e, keys); found != nil {
 					return found
 				}
-			} else if v.Kind() == '[' && at == nth || v.Kind() == '{' && sameName(e.Key(), key) {
-				next = e
-				break
 			}
 			at++
 		}
-
-		if v = next; v == nil {
-			return nil
-		}
 	}
-	return v
+	return nil
 }
 
 // listIndex is a key as an index, -1 if it is none.
@@ -180,16 +187,16 @@ func (r *reader) flag(id fieldID) bool {
 	return false
 }
 
-// rushWords and holdWords say it of a field that is not true or false.
+// rushWords and holdWords are the texts that mean yes.
 var (
 	rushWords = []string{"true", "yes", "y", "rush", "rushed", "priority", "high", "highest", "urgent", "asap"}
 	holdWords = []string{"true", "yes", "y", "hold", "held", "onhold", "notfired", "unfired"}
 )
 
-// saysSo reads whether an order goes first or is not to be made yet: true, or a word that says so. Services also
+// isRushOrHold reads whether an order goes first or is not to be made yet: true, or a word that says so. Services also
 // number their priorities, and from both ends, so a number says nothing. A hold stays unread: it also prints as it
 // came, because only a screen knows when it was fired.
-func (r *reader) saysSo(id fieldID, words []string) bool {
+func (r *reader) isRushOrHold(id fieldID, words []string) bool {
 	for _, h := range r.of(id) {
 		isFlag := h.v.Kind() == 't' || h.v.Kind() == 'f'
 		says := h.v.Kind() == 't' || h.v.Kind() == '"' && slices.Contains(words, folded(h.v.Text()))

@@ -64,11 +64,9 @@ type remainderCollector struct {
 	listKey string // of the list that the object is in; empty: it is in none
 	depth   int    // of lists in each other
 	rest    remainder
-
-	cancels bool // a field of an element of the list may say that nothing is to be cooked
 }
 
-// prints says whether a value prints: it is not silenced.
+// prints says whether a value prints: it is not silenced. The value of a field prints all the same.
 func (c *remainderCollector) prints(v contract.Value) bool {
 	return c.ofField || c.marks[v.Index()] != markSilenced
 }
@@ -84,7 +82,7 @@ func (c *remainderCollector) add(in string, v contract.Value) {
 	case '{':
 		if strings.Count(path, ".") >= contract.MaxDepth {
 			if c.prints(v) {
-				c.text(path, v.JSON())
+				c.text(path, v.JSON(), false)
 			}
 			return
 		}
@@ -95,7 +93,7 @@ func (c *remainderCollector) add(in string, v contract.Value) {
 		c.list(path, v)
 	default:
 		if c.prints(v) {
-			c.text(path, scalarText(v))
+			c.text(path, scalarText(v), false)
 		}
 	}
 }
@@ -125,10 +123,9 @@ func (c *remainderCollector) list(path string, list contract.Value) {
 		return
 	}
 
-	if texts := c.texts(list.Key(), list); len(texts) > 0 {
-		c.text(path, strings.Join(texts, ", "))
+	if texts, cancels := c.texts(list.Key(), list); len(texts) > 0 {
+		c.text(path, strings.Join(texts, ", "), cancels)
 	}
-	c.cancels = false // for the next list: element sets it, text reads it
 }
 
 // areItems says whether the elements of a list are objects, and at least one has a name.
@@ -144,48 +141,50 @@ func (c *remainderCollector) areItems(list contract.Value) bool {
 	return named
 }
 
-// texts are the texts of the elements of a list under a key, without those that are read or noise.
-func (c *remainderCollector) texts(key string, list contract.Value) []string {
+// texts are the texts of the elements of a list under a key, without those that are read or noise. cancels says that a
+// field of an element may say that nothing is to be cooked.
+func (c *remainderCollector) texts(key string, list contract.Value) (texts []string, cancels bool) {
 	var all textSet
 	for e := range list.All() {
-		if text := c.element(key, e); text != "" {
+		text, mayCancel := c.element(key, e)
+		if text != "" {
 			all.add(text)
 		}
+		cancels = cancels || mayCancel
 	}
-	return all.texts
+	return all.texts, cancels
 }
 
 // element is the text of an element of a list, "" if it is read or noise: of {"name": "nuts", "severity": "high"} it is
-// nuts (severity: high).
-func (c *remainderCollector) element(key string, e contract.Value) string {
+// nuts (severity: high). For cancels, see texts.
+func (c *remainderCollector) element(key string, e contract.Value) (text string, cancels bool) {
 	inner := remainderCollector{splitter: c.splitter, ofField: c.ofField, listKey: key, depth: c.depth + 1}
-	defer func() { c.cancels = c.cancels || inner.cancels }()
-
 	switch {
 	case c.isRead(e) || isEmpty(e):
-		return ""
+		return "", false
 	case e.Kind() == '{' && c.depth < maxListDepth:
 		for member := range e.All() {
 			inner.add("", member)
 		}
 		return inner.joined()
 	case e.Kind() == '[' && c.depth < maxListDepth:
-		return strings.Join(inner.texts(key, e), ", ")
+		texts, cancels := inner.texts(key, e)
+		return strings.Join(texts, ", "), cancels
 	case e.Kind() == '[', e.Kind() == '{':
 		if c.prints(e) {
-			return e.JSON()
+			return e.JSON(), false
 		}
 	case noiseValue("", key, e) == "" && c.prints(e):
-		return scalarText(e)
+		return scalarText(e), false
 	}
-	return ""
+	return "", false
 }
 
 // joined is the text of an object in a list, its name first.
-func (c *remainderCollector) joined() string {
+func (c *remainderCollector) joined() (text string, cancels bool) {
 	name, texts := "", []string(nil)
 	for _, u := range c.rest.fields {
-		c.cancels = c.cancels || u.mayCancel()
+		cancels = cancels || u.mayCancel()
 		if name == "" && (len(c.rest.fields) == 1 || sameName(u.key, contract.FieldName)) {
 			name = u.value
 		} else {
@@ -195,16 +194,16 @@ func (c *remainderCollector) joined() string {
 
 	rest := strings.Join(texts, ", ")
 	if name != "" && rest != "" {
-		return name + " (" + rest + ")"
+		return name + " (" + rest + ")", cancels
 	}
-	return name + rest
+	return name + rest, cancels
 }
 
-func (c *remainderCollector) text(path, value string) {
+func (c *remainderCollector) text(path, value string, cancels bool) {
 	isSaid := slices.ContainsFunc(c.said, func(s string) bool { return strings.EqualFold(s, value) })
 	_, isNumber := parseDecimal(value) // an equal one says something else: a seat and a spoon
 	if !isSaid || isNumber || hasWordLike(path, allergyWords) {
-		c.rest.fields = append(c.rest.fields, unread{path, value, c.cancels})
+		c.rest.fields = append(c.rest.fields, unread{path, value, cancels})
 	}
 }
 
@@ -215,8 +214,8 @@ func (r *reader) allergens() (lines []string) {
 		collector := remainderCollector{splitter: r.splitter, ofField: true}
 		if h.v.Kind() != '[' {
 			collector.add("", h.v)
-		} else if texts := collector.texts(h.v.Key(), h.v); len(texts) > 0 {
-			collector.text(h.v.Key(), strings.Join(texts, ", "))
+		} else if texts, cancels := collector.texts(h.v.Key(), h.v); len(texts) > 0 {
+			collector.text(h.v.Key(), strings.Join(texts, ", "), cancels)
 		}
 
 		for _, u := range collector.rest.fields {
@@ -274,8 +273,8 @@ func (rest *remainder) takeCancelling() string {
 	return strings.Join(said, ", ")
 }
 
-// mayCancel says that a field may mean that nothing is to be cooked. A long text only mentions a refund, and so does
-// the key of a note.
+// mayCancel says that a field may mean that nothing is to be cooked: by its key or by its value. The key of a note
+// counts only with voidingWords, and a value only if it has at most two words: others only mention a refund.
 func (u unread) mayCancel() bool {
 	keyWords := cancellingWords
 	if hasWordLike(u.key, noteWords) {
@@ -328,35 +327,46 @@ func (r *reader) removal() string {
 func (rest *remainder) takeRemoval() string {
 	var marks strings.Builder
 	rest.fields = slices.DeleteFunc(rest.fields, func(u unread) bool {
-		value := folded(u.value)
-		isYes := value == "true" || value == "yes" || value == "y"
-		isShort := slices.Contains(shortValues, value)
-		if !isYes && value != "1" && !isShort && !slices.Contains(removalValues, value) {
-			return false
-		}
-
-		key := wordsOf(u.key)
-		removes := func(word string) bool { // lineNo: 1 is the number of the line
-			return slices.Contains(removalWords, word) && (isYes || value == "1" && word != "no")
-		}
-
-		about := key
-		for len(about) > 1 && slices.Contains(wrappers, about[len(about)-1]) {
-			about = about[:len(about)-1]
-		}
-		last := about[max(0, len(about)-1):]
-		isKind := slices.ContainsFunc(last, func(w string) bool { return slices.Contains(removalKinds, w) })
-		isAction := slices.ContainsFunc(last, func(w string) bool { return slices.Contains(removalActions, w) })
-
-		switch {
-		case isAction && value != "1" && !isYes, isKind && !isShort && value != "1" && !isYes:
-			marks.WriteString("[" + strings.ToUpper(u.value) + "] ")
-		case slices.ContainsFunc(key, removes):
-			marks.WriteString("[" + u.key + "] ")
-		default:
-			return false
-		}
-		return true
+		mark := u.removal()
+		marks.WriteString(mark)
+		return mark != ""
 	})
 	return marks.String()
+}
+
+// removal is the word to print ahead of the name of a line that a field takes away from its dish; "": it does not.
+//
+//	key                              value                                   word
+//	has one of removalWords          true, yes, y; 1 too, unless it is "no"  [key]
+//	ends with one of removalActions  one of removalValues or shortValues     [VALUE]
+//	ends with one of removalKinds    one of removalValues, no shortValue     [VALUE]
+//
+// The end of a key is its last word that is none of wrappers.
+func (u unread) removal() string {
+	value := folded(u.value)
+	isYes := value == "true" || value == "yes" || value == "y"
+	if isYes || value == "1" {
+		removes := func(word string) bool { // no: 1 and lineNo: 1 are the number of the line
+			return slices.Contains(removalWords, word) && (isYes || word != "no")
+		}
+		if slices.ContainsFunc(wordsOf(u.key), removes) {
+			return "[" + u.key + "] "
+		}
+		return ""
+	}
+
+	isShort := slices.Contains(shortValues, value)
+	if !isShort && !slices.Contains(removalValues, value) {
+		return ""
+	}
+
+	about := wordsOf(u.key)
+	for len(about) > 1 && slices.Contains(wrappers, about[len(about)-1]) {
+		about = about[:len(about)-1]
+	}
+	last := strings.Join(about[max(0, len(about)-1):], "")
+	if slices.Contains(removalActions, last) || !isShort && slices.Contains(removalKinds, last) {
+		return "[" + strings.ToUpper(u.value) + "] "
+	}
+	return ""
 }

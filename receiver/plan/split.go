@@ -26,8 +26,8 @@ type splitter struct {
 	fallback string
 	names    Names
 	envelope contract.Value
-	marks    []readerMark  // the reader of each value of the envelope
-	hits     []hit         // of the reader that is used
+	marks    []readBy      // of each value of the envelope
+	hits     []hit         // of the newest reader
 	base     ticket.Ticket // the common part of all tickets of the request: venue, device, time
 	lines    []ticket.Line // of the record
 	res      Result
@@ -49,7 +49,7 @@ type expressionResult struct {
 }
 
 func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
-	s := &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]readerMark, len(req.Envelope)),
+	s := &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]readBy, len(req.Envelope)),
 		lines: make([]ticket.Line, 0, 8), hits: make([]hit, 0, 16)} // enough for most orders
 	if len(p.silenced.below) > 0 && len(req.Envelope) > 0 {
 		s.silence(req.Envelope, &p.silenced)
@@ -99,11 +99,11 @@ func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received
 }
 
 func (s *splitter) splitRecords(req contract.PrintRequest) {
-	beside := s.envelopeRemainder()
-	s.base.MayCancel = beside.takeCancelling() // it may cancel each of the records
+	ofEnvelope := s.envelopeRemainder()
+	s.base.MayCancel = ofEnvelope.takeCancelling() // it may cancel each of the records
 	for i := range req.Records {
-		s.splitRecord(i, &req.Records[i], beside)
-		beside = remainder{}
+		s.splitRecord(i, &req.Records[i], ofEnvelope)
+		ofEnvelope = remainder{} // the first record printed it
 	}
 }
 
@@ -111,8 +111,8 @@ func (s *splitter) add(station string, t ticket.Ticket) {
 	s.res.Request.Drafts = append(s.res.Request.Drafts, ticket.Draft{Station: station, Ticket: t})
 }
 
-// splitRecord plans one record. beside prints in its header too.
-func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder) {
+// splitRecord plans one record. The remainder of the envelope prints in its header too.
+func (s *splitter) splitRecord(index int, rec *contract.Record, ofEnvelope remainder) {
 	s.record, s.env, s.lines = index, nil, s.lines[:0]
 	clear(s.results)
 
@@ -125,52 +125,52 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, beside remainder
 		if rec.Why != "" {
 			whole.Banners = []string{rec.Why}
 		}
-		beside.withLists().addTo(&whole.Notes, &whole.Unread, &whole.More, maxRecordRemainder)
+		ofEnvelope.withLists().addTo(&whole.Notes, &whole.Unread, &whole.More, maxRecordRemainder)
 		s.add(s.fallback, whole)
 		return
 	}
 
 	header, rest := s.header(rec)
-	rest.fields = append(beside.fields, rest.fields...)
-	rest.lists = append(beside.lists, rest.lists...)
-	rest.hasList = rest.hasList || beside.hasList
+	rest.fields = append(ofEnvelope.fields, rest.fields...)
+	rest.lists = append(ofEnvelope.lists, rest.lists...)
+	rest.hasList = rest.hasList || ofEnvelope.hasList
 	header.MayCancel = strings.Trim(header.MayCancel+", "+rest.takeCancelling(), ", ")
 
 	if len(rec.Items) == 0 {
-		s.splitEmpty(rec, header, rest, beside)
+		s.splitEmpty(rec, header, rest, ofEnvelope)
 		return
 	}
 
 	header.Notes = append(header.Notes, s.receiptAllergies(rec.Fields)...)
 	rest.addTo(&header.Notes, &header.Unread, &header.More, maxRecordRemainder)
 
-	shares := s.splitItems(rec, header)
+	stations := s.splitItems(rec, header)
 	for _, list := range rest.lists {
 		// Elements of such a list are no items, so no route sees them: each station of the record gets them.
 		lines := span{from: len(s.lines)}
 		s.addList(list, 0, ticket.Line{Void: header.Void, Refire: header.Refire})
 		lines.to = len(s.lines)
-		for i := range shares {
-			shares[i].spans = append(shares[i].spans, lines)
+		for i := range stations {
+			stations[i].spans = append(stations[i].spans, lines)
 		}
 	}
 
-	for i := range shares {
+	for i := range stations {
 		out := header
-		out.Lines = shares[i].lines(s.lines)
-		s.add(shares[i].station, out)
+		out.Lines = stations[i].lines(s.lines)
+		s.add(stations[i].station, out)
 	}
 }
 
 // splitEmpty plans a record without items: a message to the kitchen, or a void of the whole check. No route can match
 // it, because expressions are evaluated for items. If it has a list of anything else, its items may be there, so a
 // person must read all of it.
-func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, beside remainder) {
+func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, ofEnvelope remainder) {
 	texts := s.instructionTexts(rec.Fields.Get(fieldInstructions), func(string) bool { return true })
 	switch {
 	case rest.hasList || emptyHeader(t) && len(texts) == 0:
-		t.Raw = rec.Fields.JSON()
-		beside.withLists().addTo(&t.Notes, &t.Unread, &t.More, maxRecordRemainder)
+		t.Raw = rec.Fields.JSON() // it has the rest of the record, and not that of the envelope
+		ofEnvelope.withLists().addTo(&t.Notes, &t.Unread, &t.More, maxRecordRemainder)
 	default:
 		t.Notes = append(t.Notes, texts...)
 		rest.addTo(&t.Notes, &t.Unread, &t.More, maxRecordRemainder)
@@ -183,7 +183,7 @@ func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, besid
 //
 // Only the item itself is routed. Its modifiers go where it goes: "no onion" is worth nothing at
 // another station than the burger.
-func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []stationShare) {
+func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (all []stationLines) {
 	runs, last := make([]run, len(rec.Items)), math.Inf(-1)
 	for i, item := range rec.Items {
 		from := len(s.lines)
@@ -208,10 +208,10 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (shares []s
 		}
 		r.lines.noRoute = !routed
 		for _, name := range stations {
-			shares = addShare(shares, name, r.lines)
+			all = addLines(all, name, r.lines)
 		}
 	}
-	return shares
+	return all
 }
 
 // A run is an item and its place on the ticket.
@@ -221,8 +221,8 @@ type run struct {
 	lines span
 }
 
-// A stationShare is one station's part of a record.
-type stationShare struct {
+// A stationLines names the lines of a record that one station gets.
+type stationLines struct {
 	station string
 	spans   []span
 }
@@ -233,31 +233,31 @@ type span struct {
 	noRoute  bool // no route matched the item, so it came to the fallback
 }
 
-// addShare adds lines to the share of a station. Stations keep the order in which they first got an
+// addLines adds lines to those of a station. Stations keep the order in which they first got an
 // item. There are few, so a list is enough.
-func addShare(shares []stationShare, station string, lines span) []stationShare {
-	at := slices.IndexFunc(shares, func(s stationShare) bool { return s.station == station })
+func addLines(all []stationLines, station string, lines span) []stationLines {
+	at := slices.IndexFunc(all, func(s stationLines) bool { return s.station == station })
 	if at < 0 {
-		at = len(shares)
-		shares = append(shares, stationShare{station: station})
+		at = len(all)
+		all = append(all, stationLines{station: station})
 	}
 
-	shares[at].spans = append(shares[at].spans, lines)
-	return shares
+	all[at].spans = append(all[at].spans, lines)
+	return all
 }
 
 // lines copies the station's lines from all lines of the record. Items that no route matched come last
 // and are marked, so that they cannot be mistaken for this station's usual dishes. They are
 // copied because NoRoute is a matter of this ticket only.
-func (share *stationShare) lines(all []ticket.Line) []ticket.Line {
+func (own *stationLines) lines(all []ticket.Line) []ticket.Line {
 	count := 0
-	for _, s := range share.spans {
+	for _, s := range own.spans {
 		count += s.to - s.from
 	}
 
 	out := make([]ticket.Line, 0, count)
 	for _, noRoute := range []bool{false, true} {
-		for _, s := range share.spans {
+		for _, s := range own.spans {
 			if s.noRoute != noRoute {
 				continue
 			}
