@@ -154,14 +154,13 @@ func (f fieldPaths) set(name string, paths []string) string {
 		trimmed = append(trimmed, p)
 	}
 
-	for name := range f {
-		f[name] = slices.DeleteFunc(f[name], func(t target) bool {
-			return t.field == id && id != fieldVoid && t.kind != flagOfPresence
-		})
-	}
-	kind := noKind
-	if id == fieldVoid {
-		kind = voidConfigured
+	kind := voidConfigured // which adds to the built-in ones
+	if id != fieldVoid {
+		kind = noKind
+		isReplaced := func(t target) bool { return t.field == id && t.kind != flagOfPresence }
+		for name := range f {
+			f[name] = slices.DeleteFunc(f[name], isReplaced)
+		}
 	}
 	f.add(id, kind, trimmed)
 	return ""

@@ -154,7 +154,7 @@ func isForCook(v contract.Value, why string) bool {
 				return true
 			}
 		}
-		// "amount": "extra" is that of a topping, and no money.
+		// "amount": "extra" is of a topping, and no money.
 		isWord := strings.EqualFold(v.Key(), "amount") && !strings.ContainsAny(v.Text(), "0123456789")
 		// The payment that was refunded may be that of a dish that nobody will eat.
 		isCancelled := isStatus(v.Key()) && hasWordLike(v.Text(), cancellingWords)

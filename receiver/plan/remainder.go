@@ -345,28 +345,25 @@ func (rest *remainder) takeRemoval() string {
 func (u unread) removal() string {
 	value := folded(u.value)
 	isYes := value == "true" || value == "yes" || value == "y"
-	if isYes || value == "1" {
+	isShort := slices.Contains(shortValues, value)
+
+	switch {
+	case isYes || value == "1":
 		removes := func(word string) bool { // no: 1 and lineNo: 1 are the number of the line
 			return slices.Contains(removalWords, word) && (isYes || word != "no")
 		}
 		if slices.ContainsFunc(wordsOf(u.key), removes) {
 			return "[" + u.key + "] "
 		}
-		return ""
-	}
-
-	isShort := slices.Contains(shortValues, value)
-	if !isShort && !slices.Contains(removalValues, value) {
-		return ""
-	}
-
-	about := wordsOf(u.key)
-	for len(about) > 1 && slices.Contains(wrappers, about[len(about)-1]) {
-		about = about[:len(about)-1]
-	}
-	last := strings.Join(about[max(0, len(about)-1):], "")
-	if slices.Contains(removalActions, last) || !isShort && slices.Contains(removalKinds, last) {
-		return "[" + strings.ToUpper(u.value) + "] "
+	case isShort || slices.Contains(removalValues, value):
+		about := wordsOf(u.key)
+		for len(about) > 1 && slices.Contains(wrappers, about[len(about)-1]) {
+			about = about[:len(about)-1]
+		}
+		last := strings.Join(about[max(0, len(about)-1):], "")
+		if slices.Contains(removalActions, last) || !isShort && slices.Contains(removalKinds, last) {
+			return "[" + strings.ToUpper(u.value) + "] "
+		}
 	}
 	return ""
 }

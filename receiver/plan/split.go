@@ -169,7 +169,7 @@ func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, ofEnv
 	texts := s.instructionTexts(rec.Fields.Get(fieldInstructions), func(string) bool { return true })
 	switch {
 	case rest.hasList || emptyHeader(t) && len(texts) == 0:
-		t.Raw = rec.Fields.JSON() // it has the rest of the record, and not that of the envelope
+		t.Raw = rec.Fields.JSON() // without the envelope, whose rest follows
 		ofEnvelope.withLists().addTo(&t.Notes, &t.Unread, &t.More, maxRecordRemainder)
 	default:
 		t.Notes = append(t.Notes, texts...)
@@ -233,7 +233,7 @@ type span struct {
 	noRoute  bool // no route matched the item, so it came to the fallback
 }
 
-// addLines adds lines to those of a station. Stations keep the order in which they first got an
+// addLines adds lines to a station. Stations keep the order in which they first got an
 // item. There are few, so a list is enough.
 func addLines(all []stationLines, station string, lines span) []stationLines {
 	at := slices.IndexFunc(all, func(s stationLines) bool { return s.station == station })
