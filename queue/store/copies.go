@@ -91,7 +91,7 @@ func (c *Copies) Since() (first uint64) {
 	return first
 }
 
-// Database names the database of the newest log that can be read, and when that log began. Empty: none can be read.
+// Database names the database of the newest log that can be read. Empty: none can be read.
 func (c *Copies) Database() string {
 	for _, n := range slices.Backward(c.Logs) {
 		if header, err := c.Header(n); err == nil {
@@ -247,6 +247,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli) // the CRC that processors co
 const lineHead = `{"crc":"%08x",`
 
 // AppendLine appends v, which is a JSON object, as a line with its checksum. more appends members to it.
+//
+// The object is written so that its brace stands where the head of the line has its comma. Then the head, with the
+// checksum, is written over the brace. unsealLine puts the brace back.
 func AppendLine(lines *bytes.Buffer, v any, more func()) error {
 	start := lines.Len()
 	fmt.Fprintf(lines, lineHead, 0)
