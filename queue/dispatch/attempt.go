@@ -200,7 +200,8 @@ func decide(end queue.End, r result, reason string) verdict {
 }
 
 // judge decides how an attempt ends. doubted says that an earlier attempt may have printed the
-// ticket, so this copy was marked POSSIBLE DUPLICATE. holdDoubt is the [Lane]'s.
+// ticket, so this copy was marked POSSIBLE DUPLICATE. holdDoubt is the [Lane]'s. A Move has no To yet:
+// onRefusal decides that.
 func judge(a attempt, doubted, holdDoubt bool) verdict {
 	if a.err == nil {
 		return verdict{queue.Settlement{End: queue.Ack, Proof: a.proof}, resultOK}
