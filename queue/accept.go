@@ -120,7 +120,7 @@ func (a *acceptOp) apply(b *batch) error {
 	// The usual case. It writes nothing, so a service that repeats everything after an outage costs
 	// no commit.
 	a.receipt = ticket.Receipt{Duplicate: true}
-	if knows(known.accepted, a.content) || !a.r.Late && knows(known.reported, a.content) {
+	if knows(known.accepted, a.content) || !a.r.PrintReported && knows(known.reported, a.content) {
 		return nil
 	}
 
@@ -160,8 +160,9 @@ func (a *acceptOp) accept(b *batch, gen uint64, known dedupRecord) error {
 type madeTicket struct {
 	station  string
 	payload  []byte
-	share    int      // of the dedupRecord
 	replaces []uint64 // jobs
+
+	shareIndex int // of the dedupRecord
 }
 
 // changes returns the tickets of the shares that are not as known, and updates known, but for the
@@ -171,21 +172,25 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 	gone := known.listedExcept(replaced)
 	received := a.received(b).UnixMilli()
 
-	drafts := make([]madeTicket, len(a.r.Drafts))
+	drafts := make([]madeTicket, len(a.r.Drafts)) // by draft, to keep their order; one that did not change stays empty
 
 	for i, s := range a.shares {
-		at, was := replaced[i], share{}
-		if at < 0 {
-			at, was.order = len(known.shares), s.Order
-			known.shares = append(known.shares, share{})
-		} else if was = known.shares[at]; was.said == s.Said {
+		index := replaced[i]
+		isNew := index < 0
+		if isNew {
+			index = len(known.shares)
+			known.shares = append(known.shares, share{order: s.Order})
+		}
+
+		was := known.shares[index]
+		if !isNew && was.said == s.Said {
 			continue
 		}
 
-		known.shares[at] = share{station: s.Station, order: s.Order, said: s.Said, received: received}
+		known.shares[index] = share{station: s.Station, order: s.Order, said: s.Said, received: received}
 		for n, d := range s.Drafts {
-			m := madeTicket{station: s.Station, payload: a.payloads[d], share: at}
-			if replaced[i] >= 0 {
+			m := madeTicket{station: s.Station, payload: a.payloads[d], shareIndex: index}
+			if !isNew {
 				changed := a.r.Drafts[d].Ticket
 				changed.Changed = was.change(n+1, len(s.Drafts))
 				m.payload, m.replaces = b.encodeTicket(changed), was.jobsOf(n, len(s.Drafts))
@@ -195,10 +200,10 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 	}
 	made := slices.DeleteFunc(drafts, func(m madeTicket) bool { return m.station == "" })
 
-	for _, at := range gone {
-		was := known.shares[at]
-		known.shares[at] = share{station: was.station, order: was.order, received: received}
-		made = append(made, madeTicket{station: was.station, share: at, replaces: was.jobs,
+	for _, index := range gone {
+		was := known.shares[index]
+		known.shares[index] = share{station: was.station, order: was.order, received: received}
+		made = append(made, madeTicket{station: was.station, shareIndex: index, replaces: was.jobs,
 			payload: b.encodeTicket(a.emptyShareSlip(b, &was))})
 	}
 
@@ -207,10 +212,10 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 
 // emptyShareSlip is the ticket that tells a station that nothing is listed for it any more.
 func (a *acceptOp) emptyShareSlip(b *batch, was *share) ticket.Ticket {
-	now := &a.r.Drafts[0].Ticket
+	like := &a.r.Drafts[0].Ticket
 	slip := ticket.Ticket{
-		Venue: now.Venue, VenueName: now.VenueName, Zone: now.Zone, Device: now.Device, Request: now.Request,
-		Received: now.Received, Notes: []string{ticket.NothingListed}, Changed: was.change(1, 1),
+		Venue: like.Venue, VenueName: like.VenueName, Zone: like.Zone, Device: like.Device, Request: like.Request,
+		Received: like.Received, Notes: []string{ticket.NothingListed}, Changed: was.change(1, 1),
 	}
 	if len(was.jobs) > 0 { // else, or if its job is too old to be known, its head says which order it was
 		old, _ := ticketIn(b.tx, was.jobs[0])
@@ -264,7 +269,7 @@ func (a *acceptOp) enqueue(b *batch, made []madeTicket, shares []share) {
 		b.books(state.Station).Enqueued++
 		a.jobs = append(a.jobs, madeJob{job, m.station})
 
-		shares[m.share].jobs = append(shares[m.share].jobs, job)
+		shares[m.shareIndex].jobs = append(shares[m.shareIndex].jobs, job)
 		for _, old := range m.replaces {
 			if state, err := b.state(old); err == nil { // one that is not known any more cannot be reprinted
 				state.ReplacedBy = job

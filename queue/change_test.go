@@ -141,11 +141,11 @@ func TestReportedContentPrintsOnlyIfAPersonPrintsIt(t *testing.T) {
 	q.wantDuplicate(changed)
 	q.wantPapers("grill", "#142: 1Fish")
 
-	changed.ReportConflict, changed.Late = false, true
+	changed.ReportConflict, changed.PrintReported = false, true
 	q.wantReceipt(changed, oneChanged)
 	q.wantDuplicate(changed)
 	first := dinner("a", "1Fish", "grill") // it was refused first, and then accepted
-	first.Late = true
+	first.PrintReported = true
 	q.wantDuplicate(first)
 	q.wantPapers("grill", "CHANGED – replaces #142 of 19:30 UTC #142: 1Fish-")
 }

@@ -124,7 +124,7 @@ func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
 // headLate makes the request one that is printed late, and says so on its tickets, with the reason for which it was
 // refused.
 func headLate(planned *ticket.Request, reason string) {
-	planned.Late = true
+	planned.PrintReported = true
 	zone, err := time.LoadLocation(planned.Drafts[0].Ticket.Zone)
 	if err != nil {
 		zone = time.UTC

@@ -44,7 +44,7 @@ func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 
 		got := b.intake.requests()[0]
 		reason, _, _ := strings.Cut(c.one.Message, ";")
-		if heads := got.Drafts[0].Ticket.Heads(); heads[0] != "LATE – refused at 19:32: "+reason || !got.Late {
+		if heads := got.Drafts[0].Ticket.Heads(); heads[0] != "LATE – refused at 19:32: "+reason || !got.PrintReported {
 			t.Errorf("headed %q", heads)
 		}
 		if got.ReportConflict {

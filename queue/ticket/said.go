@@ -61,7 +61,8 @@ func Shares(drafts []Draft) ([]Share, Digest) {
 	return shares, digestOf(nil, all)
 }
 
-// Order is the name of a ticket's order, as people say it, shortened; empty if it has neither a number nor a table.
+// Order is the name of a ticket's order, as people say it, shortened; empty if it has neither a number nor a table. To
+// compare the tickets of a request there is [Ticket.OrderInRequest].
 func (t *Ticket) Order() string {
 	text := cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type))
 	if len(text) <= maxOrder {

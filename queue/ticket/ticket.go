@@ -77,7 +77,8 @@ type Ticket struct {
 }
 
 // OrderInRequest is equal for the tickets of a request that people take for one order: those with
-// the same number, else the same table, else all. A service may send one record for each of its printers.
+// the same number, else the same table, else all. A service may send one record for each of its printers. It is a key;
+// [Ticket.Order] is the name for people.
 func (t *Ticket) OrderInRequest() string {
 	switch {
 	case t.Number != "":
@@ -311,9 +312,9 @@ type Request struct {
 	Age time.Duration
 	// ReportConflict says that other content under a known key does not print.
 	ReportConflict bool
-	// Late says that a person prints it after it was refused, or the log of the copy has it: it prints although its
-	// content is known, if that was only reported.
-	Late bool
+	// PrintReported says that it prints although its content is known, if that was only reported: a person prints it
+	// after it was refused, or the log of the copy has it.
+	PrintReported bool
 }
 
 // A Receipt is the result of accepting a request.
