@@ -102,7 +102,7 @@ func (b *batch) sequence(n int) uint64 {
 	return seq
 }
 
-// jobNumber is the number of the next job: the one that it had if the file does not know that, else a new one.
+// jobNumber is the number of the next job: the next of b.numbers if the file does not know that yet, else a new one.
 func (b *batch) jobNumber() uint64 {
 	if len(b.numbers) == 0 {
 		return b.sequence(bucketJobs)

@@ -71,7 +71,7 @@ func (q *Queue) run() {
 	}
 }
 
-// handle commits operations, or answers them while storage fails: settlements are kept, all
+// handle commits operations, or answers them while storage fails: settlements are kept in unsettled, all
 // others are refused, because their callers can ask again.
 func (q *Queue) handle(ops []*op) {
 	if q.nextReopen.IsZero() {

@@ -81,10 +81,11 @@ func (c *copier) run(ctx context.Context) {
 	c.open()
 
 	made := make(chan error, 1)
-	copying, soon, again := false, false, copyAgain
+	// retrying: next is earlier than in copyEvery, because a copy is missing.
+	copying, retrying, again := false, false, copyAgain
 	next := time.After(copyEvery)
 	if c.gap.Load() {
-		next, soon = time.After(0), true
+		next, retrying = time.After(0), true
 	}
 
 	var syncAt <-chan time.Time
@@ -99,7 +100,7 @@ func (c *copier) run(ctx context.Context) {
 			syncAt = nil
 			c.sync()
 		case <-next:
-			next, soon = time.After(copyEvery), false
+			next, retrying = time.After(copyEvery), false
 			if copying { // its disk does not answer
 				continue
 			}
@@ -120,14 +121,14 @@ func (c *copier) run(ctx context.Context) {
 			return
 		}
 
-		if c.gap.Load() && !copying && !soon {
-			next, soon = time.After(again), true
+		if c.gap.Load() && !copying && !retrying {
+			next, retrying = time.After(again), true
 			again = min(2*again, copyEvery) // each attempt writes the whole database: that wears out an SD card
 		}
 	}
 }
 
-// line is one of the log that says when it was written.
+// line is an empty line of the log, with the time.
 func (c *copier) line() logLine {
 	return logLine{At: c.q.clock.wall().UTC(), Running: c.q.clock.running().Milliseconds()}
 }

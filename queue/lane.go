@@ -72,8 +72,8 @@ func (l *lane) find(pos uint64) (int, bool) {
 	return slices.BinarySearchFunc(l.jobs, pos, func(e entry, pos uint64) int { return cmp.Compare(e.pos, pos) })
 }
 
-// place has an open job as its state says. A new one is nearly always the last one. Only slips, which go in front, are
-// inserted elsewhere.
+// place adds an open job, or updates it from its state. A new one is nearly always the last one. Only slips, which go
+// in front, are inserted elsewhere.
 func (l *lane) place(job uint64, s *jobState) {
 	placed := entry{
 		pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts,

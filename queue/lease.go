@@ -313,7 +313,7 @@ func (l *Lease) end(b *batch, s jobState, how Settlement, begun bool) {
 			s.Why = "came out of " + how.Backup
 		}
 		b.finish(l.job, s, how.Proof, s.Why)
-	default: // Retry, Return
+	case Retry, Return:
 		if s.Doubts < maxDoubt { // it keeps its position, so the next ticket does not overtake it
 			b.setState(l.job, s)
 			return

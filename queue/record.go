@@ -89,7 +89,7 @@ type jobState struct {
 	Attempts    int          `json:"a,omitempty"`   // without interrupted ones
 	Doubts      int          `json:"d,omitempty"`   // attempts that may have come out
 	Reprint     bool         `json:"rp,omitempty"`  // a person asked for it
-	Slip        bool         `json:"sl,omitempty"`  // it lists tickets
+	Slip        bool         `json:"sl,omitempty"`  // the daemon made it, see enqueueSlip
 	MadeFrom    uint64       `json:"of,omitempty"`  // the job it was made from
 	Copies      int          `json:"cp,omitempty"`  // reprints made of it since it ended
 	PrintedBy   string       `json:"pb,omitempty"`  // the backup that it came out of

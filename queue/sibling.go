@@ -66,7 +66,7 @@ func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) 
 			return nil, wrap(err, "read the jobs of a request")
 		}
 
-		all := reader.present()
+		all := reader.current()
 		if cut && len(all) > 0 {
 			all[len(all)-1].Cut = true
 		}
@@ -155,8 +155,8 @@ func (r *siblingReader) add(tx *bolt.Tx, req, job uint64) {
 	r.found = append(r.found, Sibling{Job: j, Routed: j.Station, At: at, Ticket: decoded})
 }
 
-// present returns the jobs that bring the tickets of one request now.
-func (r *siblingReader) present() (out []Sibling) {
+// current returns the jobs that bring the tickets of one request now.
+func (r *siblingReader) current() (out []Sibling) {
 	first := map[uint64]int{} // job → index in out of its representative
 	for i := range r.found {
 		one := &r.found[i]
@@ -164,12 +164,14 @@ func (r *siblingReader) present() (out []Sibling) {
 
 		switch {
 		case copied && out[at].State == ticket.Shown && one.Station != out[at].Station:
-			// Paper beside a card.
-		case !copied, out[at].State == ticket.Shown: // the copy of a card is another card
+			// The paper of a card: the card stays.
+		case !copied, out[at].State == ticket.Shown:
+			// An original, or the copy of a card: that is another card.
 			at = len(out)
 			out = append(out, *one)
 		case !slices.Contains(ticket.Proofs(), out[at].State) ||
 			one.State != ticket.Cancelled && one.State != ticket.Expired:
+			// A newer copy takes the place of the one before, unless that came out and this one was given up.
 			one.Routed = out[at].Routed
 			out[at] = *one
 		}
