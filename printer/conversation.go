@@ -76,15 +76,16 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		return nil, err
 	}
 
+	// At most three connections: an idle one, one that is probed, and one after a probe that heard nothing.
 	for first := true; ; first = false {
 		connected := d.takeIdle()
 		// A failure allows a second connection: an idle one may have ended since its last ticket, and some
 		// printers close a connection on which they are asked.
-		again := connected != nil || first && d.can.silent()
+		mayRetry := connected != nil || first && d.can.silent()
 		if connected == nil {
 			// An old capability is probed again: by a poll if there are polls, so that no ticket waits for it.
 			if (poll || d.o.PollEvery <= 0) && d.can.stale() {
-				d.can.known, again = false, true
+				d.can.known, mayRetry = false, true
 			}
 			conn, err := d.dial(ctx)
 			if err != nil {
@@ -93,7 +94,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 			connected = d.open(conn)
 		}
 
-		err := d.status(ctx, connected, poll, first)
+		err := d.check(ctx, connected, poll, first)
 		switch {
 		case err == nil:
 			d.health.update(func(now *Status) { now.Late = connected.Late() })
@@ -108,7 +109,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		case errors.Is(err, session.ErrNotPrinter):
 			return nil, d.health.notPrinter(err)
 		case errors.Is(err, session.ErrHeardNothing): // our half of the connection is closed: dial again
-		case !again:
+		case !mayRetry:
 			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
 			d.health.set(Unreachable, err)
 			return nil, err
@@ -116,14 +117,14 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 	}
 }
 
-// status finds out whether the printer can print now, with the probe if its capability is not known. A poll asks only
+// check finds out whether the printer can print now, with the probe if its capability is not known. A poll asks only
 // questions that are answered at once, unless the printer hung: its status alone does not show that it prints again,
 // and a hello would stand in the way of another client's printing.
-func (d *Device) status(ctx context.Context, s *session.Session, poll, first bool) error {
+func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool) error {
 	if !d.can.answers() {
-		answers, err := s.Stays(ctx, first && d.can.silent())
-		// If it answers after all, it is probed. If a program answers, the next connection is: a silent printer may be
-		// there again, and only a probe tells.
+		answers, err := s.AwaitStable(ctx, first && d.can.silent())
+		// If it answers after all, it is probed. If a program answers, it is probed at the next connection: a silent
+		// printer may be there again, and only a probe tells.
 		d.can.known = d.can.known && !answers && !errors.Is(err, session.ErrNotPrinter)
 		switch {
 		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter: // a text came with a ticket

@@ -68,7 +68,7 @@ type Device struct {
 
 	idle      *session.Session // kept for the next ticket
 	idleTimer *time.Timer      // ends idle after Linger
-	can       knowledge
+	can       knowledge        // which questions it answers
 	// lastJob is the job of which the printer took bytes last: the paper may end with a piece of it.
 	lastJob uint64
 	// pendingCut cuts off the last ticket, if all its text was sent and it is not known that it was cut: it is on

@@ -15,8 +15,8 @@ import (
 
 // Hello asks until one question is answered, and returns which; NoFence if none was within limit. by is the wanted
 // fence; NoFence wants the best there is. proven: the printer has answered a fence before. GS ( H comes with a GS r
-// from the second time on: a printer that answers only that one has come to the question, and has no such fence any
-// more. waits is called while there is no answer; its error ends the hello.
+// from the second time on: a printer that answers the GS r alone has passed GS ( H and does not know it any more. waits
+// is called while there is no answer; its error ends the hello.
 //
 // After an answer the interpreter is at the beginning of a command, nothing of an earlier connection is left to print,
 // and no answer is outstanding. By is then the fence that proves the ticket.

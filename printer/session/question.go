@@ -132,14 +132,13 @@ func (s *Session) answer(ctx context.Context, within time.Duration) (Kind, error
 	return asked.got, nil
 }
 
-// drainStatus waits until no further answer to GS r comes, if one may: several were asked, or another
-// connection left one unanswered. It could be taken for the answer behind the ticket.
+// drainStatus notes which fence was answered, got, and waits until no further answer to GS r comes, if one may: several
+// were asked, or another connection left one unanswered. It could be taken for the answer behind the ticket.
 func (s *Session) drainStatus(ctx context.Context, got Kind) error {
-	was := s.by
-	s.by = got
 	s.mu.Lock()
-	done := s.statusAsked == 0 || was != NoFence && s.statusAsked == s.statusAnswered
+	done := s.statusAsked == 0 || s.by != NoFence && s.statusAsked == s.statusAnswered
 	s.mu.Unlock()
+	s.by = got
 	if done {
 		return nil
 	}

@@ -36,7 +36,7 @@ type Session struct {
 
 	realTime []byte // the n of each DLE EOT n that is answered
 
-	by     Kind    // the proof of a ticket on this connection; set by settle
+	by     Kind    // the proof of a ticket on this connection; set by drainStatus when a hello was answered
 	unsent []byte  // the rest that could not be written in time
 	wrote  int     // bytes handed over on this connection
 	nuls   int     // of them, those that complete a broken command
@@ -300,10 +300,10 @@ func (s *Session) peerClosed() error {
 	return nil
 }
 
-// Stays waits until it is likely that the connection does not end soon, if its kind can tell. Files, USB and serial
-// devices report a lost device with the next write instead. A printer that was silent may be asked during that time: it
-// may have been starting, or inside another program's command.
-func (s *Session) Stays(ctx context.Context, ask bool) (answers bool, err error) {
+// AwaitStable waits until it is likely that the connection does not end soon, if its kind can tell. Files, USB and
+// serial devices report a lost device with the next write instead. A printer that was silent may be asked during that
+// time: it may have been starting, or inside another program's command.
+func (s *Session) AwaitStable(ctx context.Context, ask bool) (answers bool, err error) {
 	if ask {
 		err = s.Ask(ctx, droppedWithin)
 		answers = err == nil
