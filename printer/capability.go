@@ -121,9 +121,9 @@ func (k *knowledge) load() {
 func (k *knowledge) set(a capability) {
 	k.capability = a
 	k.health.update(func(s *Status) {
-		s.Capability = ""
+		s.BestProof = ""
 		if a.known {
-			s.Capability = string(proofOf[a.Fence])
+			s.BestProof = string(proofOf[a.Fence])
 		}
 	})
 }

@@ -59,7 +59,7 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 	withHarness(t, answersAll(), poll, func(r *harness) {
 		go r.d.Watch(r.t.Context())
 		time.Sleep(10 * time.Second) // probed before the first ticket
-		if s := r.wantState(printer.Ready); s.Capability != "confirmed" || r.d.Connected() {
+		if s := r.wantState(printer.Ready); s.BestProof != "confirmed" || r.d.Connected() {
 			t.Errorf("%+v", s)
 		}
 		r.v.Set(virtual.CoverOpen, true)

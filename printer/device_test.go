@@ -65,7 +65,7 @@ func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {
 				r.wantState(printer.Hung)
 			}
 			r.wantPaper("")
-			if s, err := r.d.Probe(t.Context()); err != nil || s.Capability != "sent" ||
+			if s, err := r.d.Probe(t.Context()); err != nil || s.BestProof != "sent" ||
 				c.then == 0 && len(r.mem.Keys()) != 0 {
 				t.Errorf("%+v, %v, stored %q", s, err, r.mem.Keys())
 			}

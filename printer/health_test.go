@@ -38,7 +38,7 @@ func TestAPersonsProbeComesBeforeWhatIsStored(t *testing.T) {
 		o.Dialer = virtual.New(virtual.Options{Can: statusOnly, Kanji: true})
 		d := printer.NewDevice(o)
 		defer d.Retire()
-		if s, err := d.Probe(r.t.Context()); err != nil || s.Capability != "processed" {
+		if s, err := d.Probe(r.t.Context()); err != nil || s.BestProof != "processed" {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})

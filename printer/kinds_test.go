@@ -234,7 +234,7 @@ func TestAPrinterThatSendsBytesOfItsOwnWithEachStatusHasNoGSr(t *testing.T) {
 	withHarness(t, virtual.Options{Can: virtual.RealTime, Clone: star, Kanji: true}, nil, func(r *harness) {
 		r.mem.Set("grill", `{"fence":"status","real_time":"AQIDBA=="}`) // as an earlier version has found
 		r.want("A1", "sent")
-		if got := r.d.Status().Capability; got != "sent" {
+		if got := r.d.Status().BestProof; got != "sent" {
 			t.Errorf("it is said to be %s", got)
 		}
 	})

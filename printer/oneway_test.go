@@ -38,7 +38,7 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 				r.want("A1", "sent").within(r, 0, 0) // a file has nothing to print
 				time.Sleep(2 * time.Hour)
 			}
-			if s := r.wantState(printer.Unknown); s.Capability != "sent" {
+			if s := r.wantState(printer.Unknown); s.BestProof != "sent" {
 				t.Errorf("%+v", s)
 			}
 			synctest.Wait()

@@ -47,8 +47,8 @@ func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
 				}
 				time.Sleep(10 * time.Minute) // it prints the bytes that it has
 				r.wantPaper("A1 A2 A3")
-				if s := r.d.Status(); s.Capability != tt.want {
-					t.Errorf("its capability is %q, want %q", s.Capability, tt.want)
+				if s := r.d.Status(); s.BestProof != tt.want {
+					t.Errorf("its capability is %q, want %q", s.BestProof, tt.want)
 				}
 			})
 		})

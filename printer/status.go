@@ -44,9 +44,9 @@ type Status struct {
 	// Conditions is everything in its last report, including conditions that do not stop it.
 	Conditions escpos.Condition
 
-	// Capability is the best result that a ticket can have: "confirmed", "processed" or "sent"; empty
+	// BestProof is the best result that a ticket can have: "confirmed", "processed" or "sent"; empty
 	// while it is not known.
-	Capability string
+	BestProof string
 
 	// TooFast: the answer behind its last ticket came before the paper can have moved, and proved nothing.
 	TooFast bool
@@ -104,7 +104,7 @@ func (h *health) update(change func(*Status)) {
 func (h *health) observe(c escpos.Condition) {
 	h.update(func(s *Status) {
 		// Before the probe has ended it is not known whether it can print.
-		if is := state(c); is != Ready || s.Capability != "" {
+		if is := state(c); is != Ready || s.BestProof != "" {
 			s.State = is
 		}
 		s.Conditions = c
@@ -197,7 +197,7 @@ func (h *health) trouble(c escpos.Condition) string {
 	return fmt.Sprintf("%s (it reports: %s)", text, c)
 }
 
-// describe is for the errors of tickets and the command line.
+// describe returns the words of a state, for the errors of tickets and the command line, and the advice on it.
 func (h *health) describe(state string) (text, advice string) {
 	for _, x := range states {
 		if x.state == state {
@@ -207,7 +207,7 @@ func (h *health) describe(state string) (text, advice string) {
 	return state, ""
 }
 
-// advice is also for a printer that prints.
+// advice is for a person. A printer that prints can have advice too.
 func (h *health) advice(s *Status) string {
 	switch _, advice := h.describe(s.State); {
 	case s.State == Unreachable && s.hint != "":

@@ -102,7 +102,7 @@ func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
 			// The ticket does not wait for the id once more.
 			r.want("A1", c.proof).within(r, 0, 8*time.Second)
 			b, _, _ := r.mem.Get("grill")
-			if got := r.d.Status().Capability; got != c.can || !strings.Contains(string(b), `"fence":"`+c.key+`"`) {
+			if got := r.d.Status().BestProof; got != c.can || !strings.Contains(string(b), `"fence":"`+c.key+`"`) {
 				t.Errorf("ticket %d: it can be %s, stored %s; want %s and %s", i, got, b, c.can, c.key)
 			}
 		}

@@ -139,7 +139,7 @@ func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
 		drop = false
 		r.want("A1", "confirmed")
 		drop = true
-		if s, err := r.d.Probe(r.t.Context()); err == nil || s.Capability != "confirmed" {
+		if s, err := r.d.Probe(r.t.Context()); err == nil || s.BestProof != "confirmed" {
 			t.Errorf("%v, %+v", err, s)
 		}
 		drop = false

@@ -45,7 +45,8 @@ func (d *Device) poll(ctx context.Context) {
 	defer func() { <-d.lock }()
 
 	d.can.load()
-	if (d.can.mute || d.can.silent()) && !d.can.stale() || d.idle != nil {
+	isAsked := !d.can.mute && !d.can.silent() || d.can.stale() // a silent one only if a probe is due
+	if d.idle != nil || !isAsked {
 		return // the status of an idle connection is at most Linger old, or a ticket is about to use it
 	}
 

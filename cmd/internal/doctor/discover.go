@@ -182,7 +182,7 @@ func query(ctx context.Context, one *FoundPrinter) {
 		return
 	}
 	status := station.Query(ctx, dialer)
-	one.State, one.Ability = strings.ReplaceAll(status.State, "_", " "), status.Capability
+	one.State, one.Ability = strings.ReplaceAll(status.State, "_", " "), status.BestProof
 }
 
 // Duration is about how long asking takes at most, for a person who waits.

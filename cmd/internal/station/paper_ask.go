@@ -99,12 +99,12 @@ func howItAnswers(s printer.Status) string {
 	switch {
 	case s.State == printer.Silent:
 		return "is reachable, and answers nothing: tickets are only sent"
-	case s.Capability == string(ticket.Sent): // the bytes were taken; no more can be known
+	case s.BestProof == string(ticket.Sent): // the bytes were taken; no more can be known
 		return "is reachable: tickets are only sent"
 	case s.State == printer.Unknown:
 		return "is reachable"
 	}
-	return strings.TrimSuffix("answers: ready; best proof "+s.Capability, "; best proof ")
+	return strings.TrimSuffix("answers: ready; best proof "+s.BestProof, "; best proof ")
 }
 
 // identify is [printer.Identify] with a limit for the connection.
