@@ -160,7 +160,7 @@ func (a *App) Queue() *queue.Queue { return a.queue }
 // Names has the names and time zones of the venues, for the demo.
 func (a *App) Names() *pos.Names { return a.service.names }
 
-func (a *App) notify(state string) {
+func (a *App) tellSystemd(state string) {
 	// Tests and the demo have no init system.
 	if a.o.Notify != nil {
 		a.o.Notify(state)

@@ -33,7 +33,7 @@ func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 	}
 
 	out := finding.Of(facts)
-	a.notifier.Date(out)
+	a.notifier.AddSince(out) // from its last look
 	for i := range out {
 		if !out[i].Since.IsZero() {
 			out[i].Since = out[i].Since.In(facts.Now.Location())

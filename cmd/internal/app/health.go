@@ -40,7 +40,7 @@ func (a *App) runWatchdog(ctx context.Context) {
 				"waiting", waited.Round(time.Second))
 			continue
 		}
-		a.notify(daemon.SdNotifyWatchdog + "\nSTATUS=" + a.statusLine())
+		a.tellSystemd(daemon.SdNotifyWatchdog + "\nSTATUS=" + a.statusLine())
 	}
 }
 

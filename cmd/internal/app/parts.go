@@ -23,7 +23,7 @@ import (
 // openQueue opens the database. It comes first: its lock proves that no other daemon works with these tickets, or
 // listens at the admin socket.
 func (a *App) openQueue(ctx context.Context) (err error) {
-	a.store = &store{conf: a.startConfig.Storage, log: a.log, notify: a.notify, check: a.o.CheckStore,
+	a.store = &store{conf: a.startConfig.Storage, log: a.log, tellSystemd: a.tellSystemd, check: a.o.CheckStore,
 		outcomes: a.startConfig.Outcomes.Enabled()}
 	if a.queue, err = a.store.open(ctx, a.o, a.registry); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (a *App) openNotices() {
 		Orders: a.stations.Orders,
 	})
 	a.notifier = notify.New(notify.Options{
-		Findings: a.findings, Open: a.venues.open, Slip: a.printNotice, Place: a.place, Zone: a.zone,
+		Findings: a.findings, Open: a.venues.open, PrintNotice: a.printNotice, Place: a.place, Zone: a.zone,
 		Store: a.queue.KV("notify"), Registerer: a.registry, Logger: a.log.With("component", "notify"),
 	})
 

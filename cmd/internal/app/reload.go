@@ -87,8 +87,8 @@ func (a *App) Reload() (ReloadResult, error) {
 
 	// systemd shows the unit as reloading until READY. It is sent after a failed reload too: the
 	// daemon runs on with the old configuration.
-	a.notify(daemon.Reloading())
-	defer func() { a.notify("READY=1\nSTATUS=" + a.statusLine()) }()
+	a.tellSystemd(daemon.Reloading())
+	defer func() { a.tellSystemd("READY=1\nSTATUS=" + a.statusLine()) }()
 	return a.loaded(a.reload())
 }
 

@@ -45,7 +45,7 @@ func (a *App) Run(ctx context.Context) error {
 	conf := a.startConfig
 	a.log.Info("ready", "webhook", addrString(a.webhookAt), "metrics", addrString(a.metricsAt),
 		"display", addrString(a.DisplayAddr()), "stations", len(conf.Stations()), "venues", len(conf.Venues))
-	a.notify("READY=1\nSTATUS=" + a.statusLine())
+	a.tellSystemd("READY=1\nSTATUS=" + a.statusLine())
 
 	for {
 		select {
@@ -65,7 +65,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 
 	a.log.Info("stopping", "reason", cause)
-	a.notify("STOPPING=1\nSTATUS=finishing the current tickets")
+	a.tellSystemd("STOPPING=1\nSTATUS=finishing the current tickets")
 	// Printing stops first, because a ticket may take seconds. The webhook still accepts
 	// orders, because the service gives up after three retries. They print after the next start.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)

@@ -27,11 +27,11 @@ import (
 
 // A store is the database file: it is checked, opened, and replaced by its copy if it is damaged.
 type store struct {
-	conf   config.Storage // of the start: a reload cannot change it
-	lock   io.Closer      // from before the first look at the file until it is closed
-	log    *slog.Logger
-	notify func(state string)                           // to systemd, which must not give up on a long check
-	check  func(ctx context.Context, path string) error // nil: no check
+	conf        config.Storage // of the start: a reload cannot change it
+	lock        io.Closer      // from before the first look at the file until it is closed
+	log         *slog.Logger
+	tellSystemd func(state string)                           // systemd must not give up on a long check
+	check       func(ctx context.Context, path string) error // nil: no check
 
 	outcomes  bool           // somebody is to be told them, see [queue.Queue.KeepOutcomes]
 	recovered file.Recovered // by this start
@@ -215,5 +215,5 @@ func (s *store) quarantined() (found []string) {
 // extendStart asks systemd for an hour more than TimeoutStartSec, while a large file is read: it would kill a daemon
 // with one at every start, for ever. See EXTEND_TIMEOUT_USEC in sd_notify(3).
 func (s *store) extendStart(doing string) {
-	s.notify(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s the database", time.Hour.Microseconds(), doing))
+	s.tellSystemd(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s the database", time.Hour.Microseconds(), doing))
 }

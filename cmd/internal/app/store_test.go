@@ -46,7 +46,7 @@ func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 	for finds, want := range map[error]string{nil: "database checked", errors.New("locked"): "database not checked"} {
 		var log bytes.Buffer
 		files := &store{
-			conf: config.Storage{Path: path}, log: daemon.NewLogger(&log, "text", nil), notify: func(string) {},
+			conf: config.Storage{Path: path}, log: daemon.NewLogger(&log, "text", nil), tellSystemd: func(string) {},
 			check: func(context.Context, string) error { return finds },
 		}
 		if err := files.checkFile(t.Context()); err != nil || strings.Count(log.String(), "\n") != 1 ||
@@ -64,7 +64,7 @@ func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
 		q, err := first.open(t.Context(), Options{NoSync: true}, daemon.NewRegistry())
 		must(t, err)
 		second := &store{
-			conf: conf, log: daemon.NewLogger(nil, "text", nil), notify: func(string) {},
+			conf: conf, log: daemon.NewLogger(nil, "text", nil), tellSystemd: func(string) {},
 			check: func(context.Context, string) error { return queue.ErrDamaged }, // it grows just now
 		}
 		if _, err := second.open(t.Context(), Options{}, daemon.NewRegistry()); err == nil ||

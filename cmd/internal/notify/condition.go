@@ -20,12 +20,12 @@ const (
 
 // A condition is the state of one identity.
 type condition struct {
-	finding.Finding           // the newest
-	since, seen     time.Time // the first and the last look that found it
-	logged          bool      // the journal says that it began, and not that it is over
-	begun           bool      // it lasts long enough that people are told
-	ended           time.Time // when it was last over
-	calm            time.Duration
+	finding.Finding               // the newest; its Since is by its facts
+	firstSeen, lastSeen time.Time // the looks that found it
+	inJournal           bool      // the journal says that it began, and not that it is over
+	tellPeople          bool      // it lasts long enough
+	ended               time.Time // when it was last over
+	calm                time.Duration
 }
 
 // conditions are the conditions by identity.
@@ -44,23 +44,24 @@ func (c conditions) update(now time.Time, found []finding.Finding, after time.Du
 			c[f.ID] = known
 		}
 
-		if !known.begun && now.Sub(known.seen) > 2*firstCalm { // else it comes and goes
-			known.since = now
+		// A new one, or one that was away for so long, begins now; else it comes and goes.
+		if !known.tellPeople && now.Sub(known.lastSeen) > 2*firstCalm {
+			known.firstSeen = now
 		}
-		known.Finding, known.seen = f, now
+		known.Finding, known.lastSeen = f, now
 	}
 
 	for id, k := range c {
 		switch {
-		case k.begun && now.Sub(k.seen) >= k.calm:
-			k.begun, k.ended = false, now
-		case !k.begun && k.seen.Equal(now) && now.Sub(k.since) >= k.lasts(after) && k.forPeople(open):
-			k.begun = true
+		case k.tellPeople && now.Sub(k.lastSeen) >= k.calm:
+			k.tellPeople, k.ended = false, now
+		case !k.tellPeople && k.lastSeen.Equal(now) && now.Sub(k.firstSeen) >= k.lasts(after) && k.forPeople(open):
+			k.tellPeople = true
 			k.calm = min(2*k.calm, maxCalm)
 			if now.Sub(k.ended) > unsteady {
 				k.calm = firstCalm
 			}
-		case !k.begun && !k.logged && now.Sub(k.seen) > unsteady:
+		case !k.tellPeople && !k.inJournal && now.Sub(k.lastSeen) > unsteady:
 			delete(c, id)
 		}
 	}
@@ -78,19 +79,20 @@ func (k *condition) lasts(after time.Duration) time.Duration {
 // out tomorrow, or switch on a printer at night.
 func (k *condition) forPeople(open bool) bool { return !k.Station || open && k.Level == finding.Fail }
 
-// began is since when it is wrong.
-func (k *condition) began() time.Time {
-	if !k.Since.IsZero() && k.Since.Before(k.since) {
+// wrongSince is the earlier of the two times that are known: by the facts, and by the looks.
+func (k *condition) wrongSince() time.Time {
+	if !k.Since.IsZero() && k.Since.Before(k.firstSeen) {
 		return k.Since
 	}
-	return k.since
+	return k.firstSeen
 }
 
-// assume takes over the messages before a start. Such a condition ends after being fine for as long as any other.
+// assume takes over the messages before a start, so that a condition of which they told can be over: it counts as seen
+// now, and ends after being fine for as long as any other.
 func (c conditions) assume(k knowledge) {
 	for id, before := range k {
 		if c[id] == nil {
-			c[id] = &condition{Finding: before.Finding, since: before.Since, seen: time.Now(), begun: true,
+			c[id] = &condition{Finding: before.Finding, firstSeen: before.Since, lastSeen: time.Now(), tellPeople: true,
 				calm: firstCalm}
 		}
 	}
@@ -124,10 +126,11 @@ func (r *recipient) wants(e Event) bool {
 // more tickets, is told again, and so is one that needs a person and lasts for another repeat; 0: it is not.
 func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, open bool) (*Message, knowledge) {
 	message, told := &Message{}, maps.Clone(r.told)
+	// The conditions that the recipient does not know, or not as they are now.
 	for id, k := range all {
 		event := k.event()
 		before, known := r.told[id]
-		if !k.begun || !r.wants(event) {
+		if !k.tellPeople || !r.wants(event) {
 			continue
 		}
 
@@ -144,8 +147,9 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 		told[id] = toldEvent{event, now}
 	}
 
+	// The ones that it knows and that are over.
 	for id, before := range r.told {
-		if still := all[id]; still != nil && still.begun {
+		if still := all[id]; still != nil && still.tellPeople {
 			continue
 		}
 		event := before.Event
@@ -162,6 +166,6 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 // event is the condition as it is told.
 func (k *condition) event() Event {
 	event := Event{Finding: k.Finding}
-	event.Since, event.Examples = k.began(), nil
+	event.Since, event.Examples = k.wrongSince(), nil
 	return event
 }

@@ -49,8 +49,8 @@ type Options struct {
 	Findings func(context.Context) ([]finding.Finding, error)
 	// Open reports whether stations must work now. Outside opening hours no message tells that one fails.
 	Open func(time.Time) bool
-	// Slip prints a notice on paper. It is asked only with notify.slip.
-	Slip func(context.Context, Event) error
+	// PrintNotice prints an event on paper. It is asked only with notify.slip.
+	PrintNotice func(context.Context, Event) error
 	// Place says where this is, such as "Harbour Grill"; Zone is its time zone, nil if it is not known.
 	Place      func() string
 	Zone       func() *time.Location
@@ -74,11 +74,11 @@ type Notifier struct {
 	active     *config.Notify
 	conditions conditions
 	recipients []*recipient
-	done       chan outcome
+	done       chan delivery
 }
 
-// An outcome is the end of one attempt to send.
-type outcome struct {
+// A delivery is one attempt to send, when it has ended.
+type delivery struct {
 	to      *recipient
 	message *Message
 	told    knowledge // of the recipient if err is nil
@@ -87,7 +87,7 @@ type outcome struct {
 
 // New prepares a Notifier without recipients.
 func New(o Options) *Notifier {
-	n := &Notifier{o: o, sender: newSender, conditions: conditions{}, done: make(chan outcome)}
+	n := &Notifier{o: o, sender: newSender, conditions: conditions{}, done: make(chan delivery)}
 	n.sent = promauto.With(o.Registerer).NewCounterVec(
 		prometheus.CounterOpts{Name: "ticketrail_notify_messages_total",
 			Help: "Messages to people by their recipient; a failed one is tried again while it is still true."},
@@ -114,7 +114,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 			return nil
 		case ended := <-n.done:
 			sending--
-			n.noteOutcome(ctx, ended)
+			n.noteDelivery(ctx, ended)
 		case <-tick.C:
 			sending += n.look(ctx)
 		}
@@ -154,7 +154,7 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 		go func() {
 			ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 			defer cancel()
-			n.done <- outcome{r, message, told, send(ctx, message)}
+			n.done <- delivery{r, message, told, send(ctx, message)}
 		}()
 	}
 
@@ -170,19 +170,19 @@ func (n *Notifier) log(now time.Time) {
 		}
 
 		switch {
-		case !k.logged && k.seen.Equal(now):
-			k.logged = true
+		case !k.inJournal && k.lastSeen.Equal(now):
+			k.inJournal = true
 			n.o.Logger.Log(context.Background(), level, "a finding has begun",
 				"finding", id, "cause", k.Text, "detail", k.Detail, "advice", k.Do)
-		case k.logged && now.Sub(k.seen) >= k.calm:
-			k.logged = false
+		case k.inJournal && now.Sub(k.lastSeen) >= k.calm:
+			k.inJournal = false
 			n.o.Logger.Log(context.Background(), level, "a finding is over",
-				"finding", id, "cause", k.Text, "lasted", k.seen.Sub(k.began()).Round(time.Second))
+				"finding", id, "cause", k.Text, "lasted", k.lastSeen.Sub(k.wrongSince()).Round(time.Second))
 		}
 	}
 }
 
-// publish makes the findings of this look visible to [Notifier.Collect] and [Notifier.Date].
+// publish makes the findings of this look visible to [Notifier.Collect] and [Notifier.AddSince].
 func (n *Notifier) publish(found []finding.Finding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -194,13 +194,13 @@ func (n *Notifier) publish(found []finding.Finding) {
 	}
 }
 
-// Date adds since when a finding is there, if its facts do not say it.
-func (n *Notifier) Date(found []finding.Finding) {
+// AddSince adds since when a finding is there, by the looks up to the last one, if its facts do not say it.
+func (n *Notifier) AddSince(found []finding.Finding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i, f := range found {
 		if f.Since.IsZero() {
-			found[i].Since = n.found[f.ID].since
+			found[i].Since = n.found[f.ID].firstSeen
 		}
 	}
 }
@@ -221,8 +221,8 @@ func (n *Notifier) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// noteOutcome books the end of an attempt.
-func (n *Notifier) noteOutcome(ctx context.Context, d outcome) {
+// noteDelivery books the end of an attempt.
+func (n *Notifier) noteDelivery(ctx context.Context, d delivery) {
 	who, log := d.to, n.o.Logger.With("to", d.to.name)
 	who.sending = false
 	if d.err != nil {
@@ -295,7 +295,7 @@ func (n *Notifier) configure(conf *config.Notify) {
 	}
 
 	if conf.Slip {
-		add(config.SlipName, []string{config.TopicStations}, n.printSlips)
+		add(config.SlipName, []string{config.TopicStations}, n.printNotices)
 	}
 	n.recipients = next
 }
@@ -314,10 +314,10 @@ func (n *Notifier) load(r *recipient) error {
 	return nil
 }
 
-// printSlips prints the events that begin.
-func (n *Notifier) printSlips(ctx context.Context, m *Message) error {
+// printNotices prints the events that begin.
+func (n *Notifier) printNotices(ctx context.Context, m *Message) error {
 	for _, e := range m.Began {
-		if err := n.o.Slip(ctx, e); err != nil {
+		if err := n.o.PrintNotice(ctx, e); err != nil {
 			return fmt.Errorf("%s: %w", e.Subject, err)
 		}
 	}

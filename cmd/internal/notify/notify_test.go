@@ -203,7 +203,7 @@ func TestTheJournalAndTheMetricSayWhatBeginsAndWhatIsOver(t *testing.T) {
 		k.findings = []finding.Finding{topic(finding.Fail, "disk"), topic(finding.Fail, "disk")}
 		want("it lasts", `ticketrail_finding{id="disk/wrong",severity="fail"} 1`, began)
 		dated := slices.Clone(k.findings)
-		if k.n.Date(dated); dated[0].Since.IsZero() || time.Since(dated[0].Since) < every {
+		if k.n.AddSince(dated); dated[0].Since.IsZero() || time.Since(dated[0].Since) < every {
 			t.Errorf("since %v", dated[0].Since)
 		}
 		k.findings = nil
@@ -447,7 +447,7 @@ func (k *kitchen) start(conf config.Notify) {
 			defer k.mu.Unlock()
 			return !k.closed
 		},
-		Slip: func(_ context.Context, e Event) error {
+		PrintNotice: func(_ context.Context, e Event) error {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			k.slips = append(k.slips, e)
