@@ -33,7 +33,8 @@ type Facts struct {
 // Of are the findings, the worst first; among equals orders come first.
 func Of(f Facts) []Finding {
 	disk := []Finding{f.Disk.Finding()}
-	if f.Orders.Full { // the one cause of the others, as far as they are on this disk
+	// A full disk is one finding: not also the warning of low space, nor the copy that fails for it.
+	if f.Orders.Full {
 		disk = nil
 		if errors.Is(f.Database.Copy, queue.ErrStorageFull) || errors.Is(f.Database.Copy, syscall.ENOSPC) {
 			f.Database.Copy = nil

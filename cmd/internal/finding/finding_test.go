@@ -176,7 +176,7 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 	out.Device = &Device{State: "paper_out", Since: time.Unix(5, 0), Advice: "put in a new roll"}
 	refusing := Station{Kind: KindKDS, Known: true, Device: &Device{State: "refusing", Error: "401"}}
 	backed := down
-	backed.StandIn = "bar"
+	backed.ActiveBackup = "bar"
 	for _, x := range []struct {
 		st   queue.StationState
 		l    Station
@@ -196,7 +196,7 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 		{queue.StationState{Configured: true}, refusing, Down, "refusing", "ticketrail printers resume 'the grill'"},
 	} {
 		x.st.Name, x.l.Name = "the grill", "the grill"
-		p := Join([]Station{x.l, {Name: "other", StandIn: "the grill"}}, []queue.StationState{x.st})[0]
+		p := Join([]Station{x.l, {Name: "other", ActiveBackup: "the grill"}}, []queue.StationState{x.st})[0]
 		var ids []string
 		for _, f := range p.Findings() {
 			ids = append(ids, strings.TrimPrefix(f.ID, "station/the grill/"))
@@ -205,5 +205,13 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 			p.Fine() != (x.ids == "") || len(p.StandsInFor) != 1 {
 			t.Errorf("%+v: %s, %q, advice %q; want %+v", x.l, p.State, ids, p.Advice, x)
 		}
+	}
+}
+
+func TestAPrinterThatWorksWithAdviceIsNotCalledReady(t *testing.T) {
+	late := Station{Known: true, Up: true, Device: &Device{State: "ready", Fine: true, Advice: "set confirm: none"}}
+	got := Join([]Station{late}, []queue.StationState{{Configured: true}})[0].Findings()
+	if len(got) != 1 || got[0].Text != "works, but not as it should" || got[0].Do != "set confirm: none" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -52,7 +52,7 @@ type Station struct {
 	Attempt       int                `json:"attempt,omitempty"` // number of the current ticket's attempt
 	NextTry       time.Time          `json:"next_try,omitzero"`
 	Device        *Device            `json:"device,omitempty"`        // nil if it cannot be asked for its own state
-	StandIn       string             `json:"stand_in,omitempty"`      // the backup that prints its tickets now
+	ActiveBackup  string             `json:"stand_in,omitempty"`      // the backup that prints its tickets now
 	StandsInFor   []string           `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
 	Pages         int                `json:"pages,omitempty"`         // open pages, of a screen
 	Advice        string             `json:"advice,omitempty"`        // for the operator
@@ -97,7 +97,7 @@ func Join(known []Station, queues []queue.StationState) []Station {
 		}
 
 		for _, k := range known {
-			if k.StandIn == st.Name {
+			if k.ActiveBackup == st.Name {
 				joined.StandsInFor = append(joined.StandsInFor, k.Name)
 			}
 		}
@@ -122,7 +122,7 @@ func (p *Station) judge(st queue.StationState) {
 	case p.Device != nil && !p.Device.Fine: // also without a ticket: the device was polled
 		p.State, p.Since = Down, p.Device.Since
 
-	// The daemon has just started, or no ticket has come.
+	// By the attempts, and Since stays theirs. Without one the daemon has just started, or no ticket has come.
 	case !p.Known:
 		p.State = Untried
 	case !p.Up:
@@ -190,6 +190,8 @@ func (p Station) Findings() (out []Finding) {
 			state, text = "moved", device.Moved
 		case len(device.Conditions) > 0:
 			state, text = device.Conditions[0], words(device.Conditions)
+		case device.State == "ready": // such as a late answer: no condition names it
+			text = "works, but not as it should"
 		}
 		add(state, Warn, time.Time{}, text, "", device.Advice)
 	}
@@ -207,7 +209,7 @@ func (p Station) trouble() (state string, since time.Time) {
 		return "", since
 	}
 
-	if p.Hold == nil { // else it is the time of the hold
+	if p.Hold == nil { // else Since is that of the hold
 		since = p.Since
 	}
 	return "down", since
@@ -260,8 +262,8 @@ func (p Station) fix() string {
 	}
 
 	switch {
-	case p.StandIn != "":
-		return do + "; " + p.StandIn + " prints its tickets meanwhile"
+	case p.ActiveBackup != "":
+		return do + "; " + p.ActiveBackup + " prints its tickets meanwhile"
 	case p.Pending+p.Printing > 0:
 		return do + "; waiting tickets then follow automatically"
 	}

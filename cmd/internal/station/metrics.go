@@ -40,7 +40,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 
 	active := c.s.active.Load()
 	for _, l := range c.s.List() {
-		ch <- boolGauge(stationUsesBackup, l.StandIn != "", l.Name)
+		ch <- boolGauge(stationUsesBackup, l.ActiveBackup != "", l.Name)
 		var conditions []string
 		if st := active.stations[l.Name]; st != nil {
 			conditions = st.Conditions()
@@ -51,6 +51,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 			ch <- boolGauge(stationCondition, is, l.Name, c)
 		}
 
+		// As finding.Join judges, but a hold does not count: it has a metric of its own.
 		up, known := l.Up, l.Known
 		if d := l.Device; d != nil && d.State != printer.Unknown {
 			up, known = d.Fine && (l.Up || !l.Known), true

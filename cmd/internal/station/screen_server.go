@@ -237,7 +237,7 @@ func (s *screen) AddState(l *finding.Station) {
 	if state.Live > 0 && l.Waiting != "" {
 		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
 		// its next ticket.
-		l.Known, l.Since, l.Waiting, l.Error, l.StandIn = false, time.Time{}, "", "", ""
+		l.Known, l.Since, l.Waiting, l.Error, l.ActiveBackup = false, time.Time{}, "", "", ""
 	}
 }
 
