@@ -79,8 +79,8 @@ func (s *Display) Pause() Pause {
 	return s.pause
 }
 
-// Resume ends a pause, because a person has repaired something: the next ticket is posted at once.
-func (s *Display) Resume() { s.setPause(0, nil) }
+// EndPause ends a pause, because a person has repaired something: the next ticket is posted at once.
+func (s *Display) EndPause() { s.setPause(0, nil) }
 
 // New checks the URL. Errors never contain the whole URL: its path may be a secret.
 func New(o Options) (*Display, error) {

@@ -38,7 +38,7 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 		})
 		for code = 200; code < 600; code++ {
 			var b beginCounter
-			p.Resume()
+			p.EndPause()
 			proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
 			if got := verdict(proof, err, b.times() > 0); got != want(code) {
 				t.Errorf("%d: %s (%v), want %s", code, got, err, want(code))

@@ -62,7 +62,7 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	}
 	assertNoSecret(t, err.Error())
 	file("token", "s3cret-two")
-	p.Resume()
+	p.EndPause()
 	code = http.StatusOK
 	if _, err := p.Print(t.Context(), order(2, "Burger"), new(beginCounter).begin); err != nil {
 		t.Error(err)

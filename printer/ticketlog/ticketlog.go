@@ -88,8 +88,8 @@ func (l *Log) Check(context.Context) error {
 // Pause is none: a log that cannot be written is tried again.
 func (*Log) Pause() push.Pause { return push.Pause{} }
 
-// Resume has nothing to end.
-func (*Log) Resume() {}
+// EndPause has nothing to end.
+func (*Log) EndPause() {}
 
 // Run waits until ctx ends: nothing is kept open between tickets.
 func (l *Log) Run(ctx context.Context) { <-ctx.Done() }

@@ -107,11 +107,11 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 
 	at := transport.CanonicalAddress(c.Address)
 	if devices[at] == nil { // stations at one printer have equal settings: the configuration was checked
-		dialer, _ := transport.Open(c.Address) // an error comes from newDevice
-		of := settings{c.Name, model.Name, model.Confirm, c.MAC, dialer, c.Connection}
-		if d := previous[at]; d != nil && d.settings == of {
+		dialer, _ := transport.Open(c.Address) // only to compare; newDevice opens the one in use, and returns its error
+		wanted := settings{c.Name, model.Name, model.Confirm, c.MAC, dialer, c.Connection}
+		if d := previous[at]; d != nil && d.settings == wanted {
 			devices[at] = d
-		} else if devices[at], err = p.newDevice(c, of); err != nil {
+		} else if devices[at], err = p.newDevice(c, wanted); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c 
 
 // newDevice makes the device of c. It does not connect. The dialer of a test connects to a virtual
 // printer; everything above it is the same code.
-func (p *papers) newDevice(c config.Printer, of settings) (*device, error) {
+func (p *papers) newDevice(c config.Printer, wanted settings) (*device, error) {
 	dialer, err := openPrinter(c, p.search)
 	if p.s.o.Dialer != nil {
 		dialer, err = p.s.o.Dialer(c)
@@ -150,8 +150,8 @@ func (p *papers) newDevice(c config.Printer, of settings) (*device, error) {
 		p.locks[at] = printer.NewLock()
 	}
 	moves, _ := dialer.(follower)
-	return &device{settings: of, follower: moves, Device: printer.NewDevice(printer.DeviceOptions{
-		Name: c.Name, Dialer: dialer, Lock: p.locks[at], Confirm: of.confirm, Profile: of.profile,
+	return &device{settings: wanted, follower: moves, Device: printer.NewDevice(printer.DeviceOptions{
+		Name: c.Name, Dialer: dialer, Lock: p.locks[at], Confirm: wanted.confirm, Profile: wanted.profile,
 		Connection: c.Connection,
 		// By address, because stations at one address share the printer. Its abilities are stored, so that a
 		// restart does not probe every printer before its first ticket.

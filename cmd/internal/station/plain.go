@@ -32,9 +32,9 @@ type recipient interface {
 	Runner
 	// Check says whether it could take a ticket. It sends none.
 	Check(context.Context) error
-	// Pause is why it takes no tickets; Resume ends it.
+	// Pause is why it takes no tickets; EndPause ends it.
 	Pause() push.Pause
-	Resume()
+	EndPause()
 }
 
 // A plainSection is one element of a list of the configuration.
@@ -121,9 +121,9 @@ func (p *plain) Runner() Runner { return p.recipient }
 
 func (p *plain) Conditions() []string { return p.conditions }
 
-// Resume gives one that takes no tickets the next one now.
-func (p *plain) Resume() bool {
-	p.recipient.Resume()
+// EndPause gives one that takes no tickets the next one now.
+func (p *plain) EndPause() bool {
+	p.recipient.EndPause()
 	return true
 }
 

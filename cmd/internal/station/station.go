@@ -50,8 +50,8 @@ type Station interface {
 	WrapBackup(backup dispatch.Station) dispatch.Station
 	// Conditions are those that it can be in, for the metrics.
 	Conditions() []string
-	// Resume ends a pause of its own, because a person has repaired it. False: it makes none.
-	Resume() bool
+	// EndPause ends a pause that the station itself makes, because a person has repaired it. False: it makes none.
+	EndPause() bool
 	// Probe asks it anew for its abilities: see [printer.Device.Probe].
 	Probe(context.Context) (finding.Device, error)
 }
@@ -61,7 +61,7 @@ type common struct{}
 
 func (common) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
 func (common) Conditions() []string                                { return nil }
-func (common) Resume() bool                                        { return false }
+func (common) EndPause() bool                                      { return false }
 func (common) Probe(context.Context) (finding.Device, error)       { return finding.Device{}, errNotAsked }
 
 var errNotAsked = errors.New("it is not a printer")
@@ -176,7 +176,7 @@ func (s *Set) Swap(next *Built) {
 		if r := st.Runner(); s.running[r] == nil {
 			s.running[r] = startLoop(r.Run)
 		}
-		if st.Resume() { // the operator may have repaired it
+		if st.EndPause() { // the operator may have repaired it
 			s.o.Dispatcher.Kick(name)
 		}
 	}
@@ -266,7 +266,7 @@ func (s *Set) List() (out []finding.Station) {
 	for _, d := range s.o.Dispatcher.Status() {
 		listed := finding.Station{
 			Name: d.Name, Known: d.Known, Up: d.Up, Error: d.Err, Waiting: d.Waiting, Attempt: d.Attempt,
-			StandIn: d.ActiveBackup.Name, Since: d.Since, NextTry: d.NextTry,
+			ActiveBackup: d.ActiveBackup.Name, Since: d.Since, NextTry: d.NextTry,
 		}
 		if st := active.stations[d.Name]; st != nil {
 			st.AddState(&listed)
@@ -280,7 +280,7 @@ func (s *Set) List() (out []finding.Station) {
 // Kick ends the pause of a station: a person has repaired it, so it is tried now.
 func (s *Set) Kick(name string) {
 	if st := s.active.Load().stations[name]; st != nil {
-		st.Resume()
+		st.EndPause()
 	}
 	s.o.Dispatcher.Kick(name)
 }
