@@ -284,7 +284,7 @@ type Kind string
 
 const (
 	Order Kind = ""
-	// Slip lists tickets that became too old to print, one in each line.
+	// Slip is a ticket that the daemon makes: a notice, or a list of tickets that became too old to print.
 	Slip Kind = "slip"
 	// Test is a ticket that a person prints to see whether the printer works.
 	Test Kind = "test"
