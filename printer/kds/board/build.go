@@ -115,6 +115,7 @@ func (b *builder) band(i int) *Void {
 
 	for j := range b.g.members { // a card that was bumped before this void came; the latest counts
 		was := &b.g.members[j]
+		// A replaced card was bumped before that if a cook's command took it off: see replace.
 		gone := was.state == Bumped || was.state == Replaced && was.rec.DepartedBy != "" && was.departedAt != 0
 		if gone && !was.t.Void && was.rec.Job != card.rec.Job && was.departedAt <= card.rec.CameAt {
 			v.BumpedClock = ticket.Clock(time.UnixMilli(was.departedAt), card.t.Zone)
@@ -272,7 +273,7 @@ func (b *builder) texts(notes []string) (out []Text) {
 
 // alarms lifts the allergies of the dishes that are still wanted to the head of the order.
 func (b *builder) alarms(o *Order) {
-	unread := false
+	unacknowledged := false
 	for _, k := range o.Tickets {
 		texts := slices.Clone(k.Notes)
 		for _, it := range k.Items {
@@ -289,17 +290,17 @@ func (b *builder) alarms(o *Order) {
 		}
 
 		if len(o.Alarms) > before {
-			unread = unread || k.alarmAckedAt == 0
+			unacknowledged = unacknowledged || k.alarmAckedAt == 0
 			o.AlarmAckedAt = max(o.AlarmAckedAt, k.alarmAckedAt)
 		}
 	}
 
 	// All of them must be acknowledged, also the ones of an add-on.
-	if unread {
+	if unacknowledged {
 		o.AlarmAckedAt = 0
 	}
 
-	o.MustAckAlarm = b.look.AckAlarm && unread
+	o.MustAckAlarm = b.look.AckAlarm && unacknowledged
 }
 
 // versionOf is a hash of the parts that a cook may press on: not of fields that change by themselves, like whether a

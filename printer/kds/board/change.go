@@ -162,11 +162,11 @@ func (b *Board) decide(c Command) ([]uint64, Outcome) {
 	case c.Do == Recall && time.Since(time.UnixMilli(order.DepartedAt)) >= b.recallFor:
 		return nil, Gone
 	case c.Do == Undo:
-		if jobs = b.undoable(jobs); jobs == nil {
+		if jobs = b.lastChanged(jobs); jobs == nil {
 			return order.Jobs(), TooLate
 		}
 	case c.Do == AckVoid, c.Do == AckAlarm:
-		jobs = b.unread(order, c.Do)
+		jobs = b.unacknowledged(order, c.Do)
 	}
 
 	return jobs, Done
@@ -189,8 +189,8 @@ func (b *Board) decideItem(c Command) ([]uint64, Outcome) {
 	return jobs, Done
 }
 
-// unread returns the cards of the order whose cancellation or allergy is not acknowledged.
-func (b *Board) unread(o *Order, do Verb) []uint64 {
+// unacknowledged returns the cards of the order whose cancellation or allergy is not acknowledged.
+func (b *Board) unacknowledged(o *Order, do Verb) []uint64 {
 	return slices.DeleteFunc(o.Jobs(), func(job uint64) bool {
 		card := b.get(job)
 		if do == AckVoid {
@@ -200,9 +200,9 @@ func (b *Board) unread(o *Order, do Verb) []uint64 {
 	})
 }
 
-// undoable returns the cards that the latest change has changed; nil if none can be undone any
+// lastChanged returns the cards that the latest change has changed; nil if none can be undone any
 // more.
-func (b *Board) undoable(jobs []uint64) (latest []uint64) {
+func (b *Board) lastChanged(jobs []uint64) (latest []uint64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 

@@ -75,8 +75,9 @@ func (b *Board) ToPaper(ctx context.Context, station string,
 	return len(cards), nil
 }
 
-// readUnprinted returns copies of the cards that need paper, in the order of the board, as they are stored: an earlier
-// ToPaper may have failed and been stored all the same. write is held.
+// readUnprinted takes over the cards that the storage says are on paper, because an earlier ToPaper may have failed and
+// been stored all the same, and publishes them. It returns copies of the others that need paper, in the order of the
+// board, as they are stored. write is held.
 func (b *Board) readUnprinted() (out []*entry, err error) {
 	for _, job := range b.unprinted() {
 		value, found, err := b.o.KV.Get(cardKey(job))

@@ -13,7 +13,7 @@
 //     for the tickets that came in one request with a card of its boards. It guesses nothing from numbers: of another
 //     request, which has no card there, it knows nothing.
 //   - Place: a counter that sorts the board. Departure: a counter of the cards that left the board, which
-//     sorts the recall list. Clocks can be set back, so nothing is sorted by time.
+//     sorts the recall list. Clocks can be set back, so no board is sorted by time; a pass is, by the time received.
 //
 // # State and events
 //

@@ -126,7 +126,7 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 func (g *group) wasHere(at int64, within time.Duration) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool {
 		left := m.departedAt
-		if m.state == Replaced { // a replaced card leaves no pass, but its board
+		if m.state == Replaced { // publish gives it no departure from the pass: take that from its board
 			left = m.rec.DepartedAt
 		}
 		return m.departure == 0 && m.state == Open || left > at-within.Milliseconds()
@@ -261,6 +261,6 @@ func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 func (o *Order) seal() {
 	o.Version = versionOf(o)
 	if o.sum = sumOf(o); o.unknown {
-		o.sum++ // a change that is not in its JSON
+		o.sum++ // not in its JSON, and a change all the same, so that who waits for Changed learns it, such as outcomes
 	}
 }

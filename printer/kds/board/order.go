@@ -89,7 +89,7 @@ type Alarm struct {
 	Job  uint64 `json:"job"`
 }
 
-// A Void is a ticket that cancels something, or replaces another one. It must be read.
+// A Void is the band on an order for a ticket that cancels something, or replaces another one: it must be read.
 type Void struct {
 	Job     uint64   `json:"job"`
 	Clock   string   `json:"clock,omitempty"`

@@ -42,7 +42,7 @@ type Pass struct {
 	lastDeparture uint64
 	assembler     assembler
 	ticks         map[string]*tick // by their storage keys
-	known         map[string]*parts
+	known         map[string]*requestJobs
 
 	mu       sync.RWMutex          // guards the fields below, whose changes need write too; taken inside a board's mu
 	sent     map[string]*sentOrder // by their storage keys
@@ -72,7 +72,7 @@ func OpenPass(o PassOptions) (*Pass, error) {
 		Orders: newOrders(o.Station), o: o,
 		log:  o.Logger.With("component", "kds", "station", o.Station),
 		sent: map[string]*sentOrder{}, ticks: map[string]*tick{},
-		known: map[string]*parts{}, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		known: map[string]*requestJobs{}, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if err := pass.load(); err != nil {
 		return nil, fmt.Errorf("open pass %s: %w", o.Station, err)

@@ -175,7 +175,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 	return Done, nil
 }
 
-// sweep deletes values so old that no board has their cards. Four times maxKeptFor, so that no order whose
+// sweep deletes values so old that no board has their cards. They are kept for storedFor, so that no order whose
 // card is still on a board is shown as open again, and reports have it. write is held.
 func (x *Pass) sweep(ctx context.Context) {
 	var old []string

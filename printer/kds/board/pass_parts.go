@@ -10,8 +10,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// parts are the jobs that the queue has of one request.
-type parts struct {
+// requestJobs are the jobs that the queue has of one request.
+type requestJobs struct {
 	jobs  []uint64 // of the cards for which it was asked
 	list  []Sibling
 	asked time.Time // when it was asked last; zero: it was not
@@ -34,7 +34,7 @@ func (x *Pass) trackParts(groups []*group) {
 		return
 	}
 
-	now := map[string]*parts{}
+	now := map[string]*requestJobs{}
 	for _, g := range groups {
 		for _, m := range g.members {
 			if m.state != Open {
@@ -45,7 +45,7 @@ func (x *Pass) trackParts(groups []*group) {
 			known := now[key]
 			if known == nil {
 				if known = x.known[key]; known == nil {
-					known = &parts{}
+					known = &requestJobs{}
 				}
 				now[key] = known
 			}
@@ -171,8 +171,8 @@ func (x *Pass) addParts(g *group, o *Order) {
 // partTickets are the tickets of an order: those on the boards, and those that only the queue has.
 func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 	ofCard := func(station string, k *Ticket, t *ticket.Ticket) {
-		of := partTicket{station: station, job: k.Job, t: t, card: k}
-		out = append(out, newPartTicket(of, k.Items, k.State == Bumped))
+		part := partTicket{station: station, job: k.Job, t: t, card: k}
+		out = append(out, newPartTicket(part, k.Items, k.State == Bumped))
 	}
 
 	ofSibling := func(station string, s *Sibling) {
@@ -181,8 +181,8 @@ func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 			return
 		}
 		items := (&builder{look: &Look{}}).items(&member{entry: &entry{t: &s.Ticket}})
-		of := partTicket{station: station, job: s.Job, t: &s.Ticket, sibling: s}
-		out = append(out, newPartTicket(of, items, s.State == ticket.Cancelled))
+		part := partTicket{station: station, job: s.Job, t: &s.Ticket, sibling: s}
+		out = append(out, newPartTicket(part, items, s.State == ticket.Cancelled))
 	}
 
 	for _, k := range o.Tickets {
@@ -226,9 +226,9 @@ func (o *Order) part(station string, title func(string) string) *Part {
 	return &o.Parts[i]
 }
 
-// take adds one ticket to a part. now is shown if no other ticket of the part is worse; of two that are equally so,
+// addTo adds one ticket to a part. now is shown if no other ticket of the part is worse; of two that are equally so,
 // the later one is. A part that no station reports is as people at the pass have ticked it.
-func (x *Pass) take(p *Part, job uint64, now Progress, lines []PartLine) {
+func (x *Pass) addTo(p *Part, job uint64, now Progress, lines []PartLine) {
 	if now.State == PartOut || now.State == PartExpired {
 		p.byHand = append(p.byHand, job)
 		if ticked := x.ticks[tickKey(p.Station, job)]; ticked != nil && !ticked.TakenBack {
@@ -263,11 +263,16 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 		p.Left += left
 	}
 
-	x.take(p, card.Job, now, c.lines())
+	x.addTo(p, card.Job, now, c.lines())
 }
 
 // addJob adds a job that is on no board of the pass. A ticket that was voided since is not waited for, wherever it is;
 // but a ticket that voids something itself must come out.
+//
+//	dishes              it voids   result
+//	all voided          no         gone, unless its request is cut or its job is cancelled
+//	none is wanted      yes        by the state of its job; once it came out, gone
+//	some, or no dishes  no         by the state of its job; once it came out, out
 func (x *Pass) addJob(p *Part, c *partTicket) {
 	job := c.sibling
 	wanted, _, voided := c.count()
@@ -276,7 +281,7 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 	allVoided := wanted == 0 && voided > 0 && !cancels
 	// Of a request that is cut more dishes may be wanted; a cancelled job has a state of its own.
 	if allVoided && !job.Cut && !c.isCancelled() {
-		x.take(p, job.Job, Progress{Kind: job.Kind, State: PartGone, Told: toldVoided}, c.lines())
+		x.addTo(p, job.Job, Progress{Kind: job.Kind, State: PartGone, Told: toldVoided}, c.lines())
 		return
 	}
 
@@ -301,5 +306,5 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 		now.State, now.Void = PartGone, true
 	}
 
-	x.take(p, job.Job, now, c.lines())
+	x.addTo(p, job.Job, now, c.lines())
 }

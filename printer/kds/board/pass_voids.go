@@ -7,14 +7,14 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A partTicket is a ticket of a part, with the dishes that are still wanted. It has a card or a sibling.
+// A partTicket is a ticket of a part, with its dishes and voids. It has a card or a sibling.
 type partTicket struct {
 	station string
 	job     uint64
 	t       *ticket.Ticket
 	card    *Ticket
 	sibling *Sibling
-	dishes  []*netItem
+	items   []*netItem
 }
 
 // A netItem is a dish of a ticket, or a void that takes from dishes.
@@ -35,7 +35,7 @@ func newPartTicket(of partTicket, items []Item, finished bool) *partTicket {
 	for i := range items {
 		it := &items[i]
 		if it.Depth == 0 || it.Void && !lineAboveIsVoid {
-			added.dishes = append(added.dishes, &netItem{of: added, id: it.id, quantity: it.Quantity, name: it.Name,
+			added.items = append(added.items, &netItem{of: added, id: it.id, quantity: it.Quantity, name: it.Name,
 				void:     it.Void,
 				finished: finished || it.Done, hasNoDishName: it.Depth > 0 || it.Name == noName})
 		}
@@ -53,7 +53,7 @@ const maxNetted = 1000
 func netVoids(tickets []*partTicket) {
 	var voids, finished, awaited []*netItem
 	for _, p := range tickets {
-		for _, d := range p.dishes {
+		for _, d := range p.items {
 			switch {
 			case d.void && p.isCopy(tickets):
 				d.usedUp = true // the card of which this is a copy has voided already
@@ -79,7 +79,7 @@ func netVoids(tickets []*partTicket) {
 			}
 			void.matchedByID = true // also if an earlier void has used up that dish
 			if void.canMean(d) {
-				void.take(d)
+				void.subtractFrom(d)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func netVoids(tickets []*partTicket) {
 	for _, void := range voids {
 		for _, d := range dishes {
 			if d.name == void.name && !void.hasNoDishName && !void.matchedByID && void.canMean(d) {
-				void.take(d)
+				void.subtractFrom(d)
 			}
 		}
 	}
@@ -115,9 +115,9 @@ func (p *partTicket) isCancelled() bool {
 	return p.sibling != nil && p.sibling.State == ticket.Cancelled
 }
 
-// take takes from a dish the quantity that the void still voids. A quantity that is no number is voided by the
+// subtractFrom takes from a dish the quantity that the void still voids. A quantity that is no number is voided by the
 // same text.
-func (void *netItem) take(d *netItem) {
+func (void *netItem) subtractFrom(d *netItem) {
 	has, isNumber := parseQuantity(d.quantity)
 	voided, alsoNumber := parseQuantity(void.quantity)
 	switch {
@@ -134,7 +134,7 @@ func (void *netItem) take(d *netItem) {
 
 // lines are the dishes that are still wanted, and the voids that have voided nothing.
 func (p *partTicket) lines() (out []PartLine) {
-	for _, d := range p.dishes {
+	for _, d := range p.items {
 		if !d.usedUp {
 			out = append(out, PartLine{Text: d.quantity + " " + d.name, Void: d.void})
 		}
@@ -148,7 +148,7 @@ func (p *partTicket) lines() (out []PartLine) {
 }
 
 // nothingWanted reports whether nothing of the ticket is wanted any more: all its dishes were voided, or it is a change
-// that lists none. A ticket with only notes is still wanted.
+// that lists none. A ticket with only notes is still wanted. It is asked of a ticket with a card only.
 func (p *partTicket) nothingWanted() bool {
 	wanted, _, _ := p.count()
 	return wanted == 0 && (p.card.Changed || len(p.card.Items) > 0)
@@ -166,7 +166,7 @@ func (g *group) hasWanted(o *Order) bool {
 // count says how many dishes of a ticket are wanted, how many of these are still to be made, and how many were
 // voided.
 func (p *partTicket) count() (wanted, left, voided int) {
-	for _, d := range p.dishes {
+	for _, d := range p.items {
 		switch {
 		case d.void:
 		case d.usedUp:

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Seen records that a page shows these cards now, and not on another of its pages. The first time is stored; of cards
+// Seen records that a page shows these cards now, and not on another of its sheets. The first time is stored; of cards
 // that were seen before, nothing is written.
 func (b *Board) Seen(ctx context.Context, jobs []uint64) error {
 	isFirst := func(r *record) bool { return r.State == Open && r.SeenAt == 0 }
@@ -32,7 +32,7 @@ func (b *Board) Seen(ctx context.Context, jobs []uint64) error {
 }
 
 // Unseen says how many open tickets are on the board for longer than after, and were never on the visible
-// page of a screen.
+// sheet of a page.
 func (b *Board) Unseen(after time.Duration) (n int) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
