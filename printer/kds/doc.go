@@ -3,16 +3,18 @@
 // It is for cooks who work from a screen instead of paper: they see the open tickets of their
 // station, mark items done, bump a ticket when it is finished and recall it when that was wrong.
 //
-// [Screen] is a station of the dispatcher, as a printer is: the same queue in front, the same
-// promises, the same kinds of outcome. A ticket on a screen is "shown" when a live page has
-// confirmed that it holds the ticket's card. The package depends on package board, the dispatcher's
-// station interface and HTTP only; it does not know printers, routes or the configuration file.
+// [Screen] is a station of the dispatcher, as a printer is: the same queue in front, the same promises, the same kinds
+// of outcome. A third-party kitchen display, which the configuration calls kds, is a station of package push and not of
+// this one. A ticket on a screen is "shown" when a live page has confirmed that it holds the ticket's card. The package
+// depends on package board, the dispatcher's station interface and HTTP only; it does not know printers, routes or the
+// configuration file.
 //
 // # Terms
 //
 // ARCHITECTURE.md has the terms of the whole program. These are added here:
 //
-//   - Page: one browser tab that shows a board. A page is live while its event stream is open and
+//   - Page: one browser tab that shows a board. (The JSON and the scripts also say page for a screenful of cards, of
+//     which a board has several; here that is a sheet.) A page is live while its event stream is open and
 //     it answers heartbeats. A tab in the background does not answer: no cook sees it.
 //   - Dark: a screen without any live page. After HoldFor its open tickets come out of its backup on one
 //     piece of paper, and the tickets of its queue after it.
@@ -23,8 +25,8 @@
 // snapshot, an event stream for each page, and the answers to its posts. A heartbeat of the stream carries
 // {"id", "now", "offset"}: an id that is not the page's own means that the page has missed a change.
 //
-// A page confirms the cards it holds, on whichever of its pages they are drawn, and says which of them are
-// on the page that is visible now:
+// A page confirms the cards it holds, on whichever of its sheets they are drawn, and says which of them are
+// on the sheet that is visible now:
 //
 //	{"page": "…", "jobs": [1017, 1018], "visible": [1017]}
 //

@@ -300,7 +300,7 @@ func (k *screenHarness) newScreen(paper *fakePrinter) *Screen {
 	cards := k.q.KV("board hot-line")
 	s := NewScreen(ScreenOptions{
 		Name: "hot-line", Board: open(k.t, cards), Backup: "grill", OnLive: func() { k.d.Kick("hot-line") },
-		ToPaper: func(ctx context.Context, t ticket.Ticket, values map[string][]byte) error {
+		StorePaper: func(ctx context.Context, t ticket.Ticket, values map[string][]byte) error {
 			if k.sent.Add(1) <= k.fails.Load() {
 				return queuetest.ErrStorage
 			}

@@ -35,9 +35,9 @@ type pageView struct {
 // is sent.
 const maxRendering = 2
 
-// page serves the page of a screen. It contains the board of this moment as JSON, so that the script
+// servePage serves the page of a screen. It contains the board of this moment as JSON, so that the script
 // can draw it before any other request is answered.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, view *screenView, g *grant) {
 	// Each visit prolongs the cookie, so a screen in use is never unpaired by age.
 	g.renew(w, r)
 	s.serveTemplate(w, r, "page.html", pageView{Setup: view.setup, Tag: view.Tag,

@@ -28,13 +28,13 @@ type ScreenOptions struct {
 	Pass *board.Pass
 
 	// Backup is the name of the station that prints while the screen is dark. After HoldFor it gets the tickets that
-	// were shown and not bumped, through ToPaper: see [Screen.RunDark]. Tickets of the screen's own queue stay there;
-	// for those the dispatcher has the same station as a backup after HoldFor, wrapped by [Screen.WrapBackup].
+	// were shown and not bumped, through StorePaper: see [Screen.RunDark]. Tickets of the screen's own queue stay
+	// there; for those the dispatcher has the same station as a backup after HoldFor, wrapped by [Screen.WrapBackup].
 	Backup  string
 	HoldFor time.Duration // 0 is 20 s
-	// ToPaper stores a ticket for the backup and the values of the board's cards, by key, in one transaction. Nil:
+	// StorePaper stores a ticket for the backup and the values of the board's cards, by key, in one transaction. Nil:
 	// the shown tickets stay on the board only.
-	ToPaper func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error
+	StorePaper func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error
 
 	WarnAfter, LateAfter time.Duration // ages at which a card is marked DUE and LATE; 0 is 5 and 8 min
 	// UnseenAfter is how long a ticket may be among cards that are off the screen and were not turned to, until
@@ -171,14 +171,14 @@ func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan
 // Do carries out the command of a page. A command for an order also confirms that the page holds its
 // cards. Otherwise a cook who is faster than the page's own confirmation would bump a ticket that counts
 // as never shown.
-func (s *Screen) Do(ctx context.Context, id string, c board.Command) (board.Result, error) {
+func (s *Screen) Do(ctx context.Context, page string, c board.Command) (board.Result, error) {
 	if s.o.Pass != nil {
 		return s.o.Pass.Do(ctx, c)
 	}
 	if order := s.o.Board.Order(c.Order); order != nil {
-		s.Confirm(id, order.Jobs())
+		s.Confirm(page, order.Jobs())
 	} else if c.Job != 0 {
-		s.Confirm(id, []uint64{c.Job})
+		s.Confirm(page, []uint64{c.Job})
 	}
 	return s.o.Board.Do(ctx, c)
 }
@@ -189,7 +189,7 @@ type ScreenStatus struct {
 	DarkSince time.Time `json:"dark_since,omitzero"` // since when the screen is dark; zero: it is not
 	Open      int       `json:"open"`                // open tickets
 	Oldest    time.Time `json:"oldest,omitzero"`     // when the oldest of them was received
-	Unseen    int       `json:"unseen"`              // open tickets on a page that was not turned to for UnseenAfter
+	Unseen    int       `json:"unseen"`              // open tickets on a sheet that was not turned to for UnseenAfter
 }
 
 func (s *Screen) Status() ScreenStatus {

@@ -24,7 +24,7 @@ func (s *Screen) RunDark(ctx context.Context) {
 
 		var pause <-chan time.Time
 		var changed <-chan struct{}
-		if !darkSince.IsZero() && s.o.ToPaper != nil {
+		if !darkSince.IsZero() && s.o.StorePaper != nil {
 			// Changed is asked for before the board is read, so no change is missed: a ticket may be confirmed by a
 			// page that has just closed.
 			changed = s.o.Board.Changed()
@@ -47,7 +47,7 @@ func (s *Screen) RunDark(ctx context.Context) {
 }
 
 func (s *Screen) toPaper(ctx context.Context) error {
-	printed, err := s.o.Board.ToPaper(ctx, s.o.Backup, s.o.ToPaper)
+	printed, err := s.o.Board.ToPaper(ctx, s.o.Backup, s.o.StorePaper)
 	if printed > 0 {
 		s.log.Warn("the screen is dark: its open tickets go to the backup", "tickets", printed, "backup", s.o.Backup)
 	}
@@ -60,13 +60,13 @@ type screenBackup struct {
 	station BackupStation
 }
 
-// WrapBackup returns station on as the backup of this screen's queue. The tickets that were shown and not bumped are
+// WrapBackup returns backup as the backup of this screen's queue. The tickets that were shown and not bumped are
 // older and are queued there first, see [Screen.RunDark]; until then this is not ready. If an attempt that broke left a
 // ticket's card on the board, the card is taken off before the first byte of the ticket. The ticket says that it is the
 // screen that is down. Values for equal stations are equal, so the dispatcher sees no change after a reload.
-func (s *Screen) WrapBackup(on BackupStation) BackupStation { return screenBackup{s, on} }
+func (s *Screen) WrapBackup(backup BackupStation) BackupStation { return screenBackup{s, backup} }
 
-// Idempotent reports whether the station on is idempotent, as the dispatcher sees it: that station
+// Idempotent reports whether the backup is idempotent, as the dispatcher sees it: that station
 // recognises the same job, and the steps of screenBackup can be done twice.
 func (p screenBackup) Idempotent() bool {
 	i, ok := p.station.(interface{ Idempotent() bool })
@@ -78,9 +78,10 @@ func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
 	begin func(context.Context) error) (ticket.Proof, error) {
 	// Checked as soon as the screen is dark and not only after HoldFor: else this ticket would come
 	// out before older ones that were on the screen.
-	if p.s.o.ToPaper != nil && !p.s.live() && p.s.o.Board.NeedPaper() {
+	if p.s.o.StorePaper != nil && !p.s.live() && p.s.o.Board.NeedPaper() {
 		return "", ticket.NotReady(errShownFirst)
 	}
+	// The card has no word of the paper.
 	own := d
 	if len(d.RefusedBy) == 0 { // else For is the station that refused it
 		d.Down = "screen"

@@ -176,7 +176,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc(managePath+"/", s.byManager(s.manageAPI))
 	mux.HandleFunc("GET /web/{tag}/{file}", s.web.serve)
 	for path, h := range map[string]screenHandler{
-		pagePattern:                   s.page,
+		pagePattern:                   s.servePage,
 		pickupPattern:                 s.pickupPage,
 		pickupPattern + "/events":     s.pickupEvents,
 		"GET /screen/{name}/events":   s.events,

@@ -159,7 +159,7 @@ func (d *screens) add(next, prev *Built, c config.Screen) {
 
 	options := d.options(c)
 	if options.Backup = made.backup; made.backup != "" {
-		options.ToPaper = func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error {
+		options.StorePaper = func(ctx context.Context, t ticket.Ticket, cards map[string][]byte) error {
 			return d.s.o.Queue.PrintShown(ctx, c.Name, made.backup, t, d.cards(c.Name), cards)
 		}
 	}
@@ -310,7 +310,7 @@ func (d *screens) openPasses(conf *config.Config) {
 const storageTimeout = 10 * time.Second
 
 func (d *screens) openPass(c config.Screen) (*screen, error) {
-	of := board.PassOptions{
+	options := board.PassOptions{
 		Station: c.Name, KV: d.s.o.Queue.KV("pass " + c.Name), Logger: d.log,
 		Title:    d.stationTitle,
 		Siblings: func(jobs []uint64) ([]board.Sibling, error) { return d.siblings(jobs, c.LeaveOut) },
@@ -321,16 +321,16 @@ func (d *screens) openPass(c config.Screen) (*screen, error) {
 		if err != nil {
 			return nil, err
 		}
-		of.Boards = append(of.Boards, shown)
+		options.Boards = append(options.Boards, shown)
 	}
 
-	pass, err := board.OpenPass(of)
+	pass, err := board.OpenPass(options)
 	if err != nil {
 		return nil, err
 	}
-	options := d.options(c)
-	options.Pass = pass
-	return &screen{owner: d, conf: c, pass: pass, Screen: kds.NewScreen(options)}, nil
+	shows := d.options(c)
+	shows.Pass = pass
+	return &screen{owner: d, conf: c, pass: pass, Screen: kds.NewScreen(shows)}, nil
 }
 
 // close closes the passes and the listener, also if no server ever ran on it.
