@@ -147,22 +147,22 @@ type kind struct {
 }
 
 // of is the answers that f can give.
-func (f kind) of() []ability {
+func (f kind) of() []capability {
 	if f.early {
-		return abilities[:2] // the fences
+		return capabilities[:2] // the fences
 	}
-	return abilities
+	return capabilities
 }
 
-// abilities are the kinds of printers that outcomes depend on.
-var abilities = []ability{
+// capabilities are the kinds of printers that outcomes depend on.
+var capabilities = []capability{
 	{"id fence", ticket.Confirmed, fence, virtual.RealTime | virtual.StatusQuery | virtual.ProcessID},
 	{"status fence", ticket.Processed, fence, virtual.RealTime | virtual.StatusQuery},
 	{"status only", ticket.Sent, status, virtual.RealTime},
 	{"silent", ticket.Sent, silent, 0},
 }
 
-type ability struct {
+type capability struct {
 	name  string
 	best  ticket.Proof
 	tells tells

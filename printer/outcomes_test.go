@@ -55,7 +55,7 @@ func outcomesOverTCP(t *testing.T) {
 	t.Helper()
 	type row struct {
 		f kind
-		a ability
+		a capability
 	}
 	var left []row
 	for _, f := range kinds {
@@ -100,7 +100,7 @@ var tickets = map[wire]int{overTCP: dozen, inMemory: 5}
 const dozen = 12
 
 // play prints the tickets, which have the numbers from 1 on. Result 0 has the time when the mishap ended.
-func play(t *testing.T, w wire, f kind, a ability, drawn drawing) []result {
+func play(t *testing.T, w wire, f kind, a capability, drawn drawing) []result {
 	r := make([]result, tickets[w]+1)
 	o := virtual.Options{Can: a.can, Remembers: true, ReceiveBuffer: 4096}
 	if f.change != nil {
@@ -138,10 +138,10 @@ func play(t *testing.T, w wire, f kind, a ability, drawn drawing) []result {
 
 // judge compares outcomes with the paper. wrong is a claim that the paper disproves, or a copy that is not
 // marked; weak is an outcome that says less than the printer could, or a wait for one that works.
-func judge(all []result, f kind, a ability) (wrong, weak error) {
+func judge(all []result, f kind, a capability) (wrong, weak error) {
 	mended := all[0].ended
 	if f.early {
-		a = abilities[len(abilities)-1] // its answers say nothing
+		a = capabilities[len(capabilities)-1] // its answers say nothing
 	}
 	for i, r := range all[1:] {
 		n := i + 1
@@ -313,7 +313,7 @@ type drawing struct {
 
 // draw prints the tickets on a printer in order.
 func draw(t *testing.T, w wire) (d drawing) {
-	k, dev, p := setUp(t, w, virtual.Options{Can: abilities[0].can})
+	k, dev, p := setUp(t, w, virtual.Options{Can: capabilities[0].can})
 	for n := 1; n <= tickets[w]; n++ {
 		if r := deliver(t.Context(), p, n, 0); r.outcome != string(ticket.Confirmed) {
 			t.Fatal(r)

@@ -18,13 +18,13 @@ func TestUnderRandomFaultsEachTicketPrintsAndEachRepeatIsMarked(t *testing.T) {
 	if slow.All() {
 		evenings = 80
 	}
-	abilities := []virtual.Capability{
+	capabilities := []virtual.Capability{
 		virtual.Everything, statusOnly, virtual.RealTime | virtual.ProcessID, virtual.RealTime | virtual.StatusQuery, 0,
 	}
 	for seed := range evenings {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		o := virtual.Options{
-			Can: abilities[rng.IntN(len(abilities))], Kanji: true, Clients: rng.IntN(3), Hang: rng.IntN(2) == 0,
+			Can: capabilities[rng.IntN(len(capabilities))], Kanji: true, Clients: rng.IntN(3), Hang: rng.IntN(2) == 0,
 			LinesPerSecond: float64(rng.IntN(3) * 4), ReceiveBuffer: rng.IntN(3) * 200,
 		}
 		synctest.Test(t, func(t *testing.T) {

@@ -25,8 +25,8 @@ var scripts = [...]struct{ name, example string }{
 	{"Emoji", "🌶"},
 }
 
-// test prints the printer's abilities, and says in words where to look and when to listen, so that
-// the person who sets up the printer can judge the slip without a manual.
+// test prints a sample of everything that the printer can do, and says in words where to look and when to listen, so
+// that the person who sets up the printer can judge the slip without a manual.
 func (c *composer) test(t *ticket.Ticket) {
 	say := func(s string) { c.flow(paragraph{text: s}) }
 	heading := func(s string) { c.ruled(s, "-", Style{Bold: true}) }

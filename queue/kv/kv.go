@@ -1,5 +1,5 @@
 // Package kv has the one interface for small durable maps: the cards of a screen, which browsers are
-// paired, the names of employees, the abilities of a printer. The queue stores them in its file, so
+// paired, the names of employees, the capability of a printer. The queue stores them in its file, so
 // that a box has one file to back up and one place where durability is argued.
 package kv
 
