@@ -33,7 +33,7 @@ type Options struct {
 	PrintLate func(ctx context.Context, one Reject, lenient bool) (ticket.Receipt, error)
 	Displays  Displays                 // the screens
 	Stations  func() []finding.Station // each, with its queue; orphans too
-	// Probe asks the printer of a configured station for its abilities, and returns its state afterwards. An
+	// Probe asks the printer of a configured station for its capability, and returns its state afterwards. An
 	// [*Error] with [Conflict] if the station has no printer that can be asked.
 	Probe func(ctx context.Context, station string) (finding.Device, error)
 	// Findings are everything that was found, the worst first.
@@ -54,7 +54,7 @@ const (
 	// requestTimeout is below the client's time-out of a minute, so that the operator gets the
 	// daemon's reason and not only "no answer".
 	requestTimeout = 20 * time.Second
-	// probeTimeout is for the question for a printer's abilities: it may take 25 s until one counts as silent, and a
+	// probeTimeout is for the question for a printer's capability: it may take 25 s until one counts as silent, and a
 	// fence some 10 s more.
 	probeTimeout = 50 * time.Second
 	pageTimeout  = 20 * time.Second // for a client to read a part of a list of jobs

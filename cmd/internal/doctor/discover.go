@@ -175,7 +175,7 @@ func (d quick) Dial(ctx context.Context) (transport.Conn, error) {
 	return d.Dialer.Dial(ctx)
 }
 
-// query asks a printer for its abilities.
+// query asks a printer for its capability.
 func query(ctx context.Context, one *FoundPrinter) {
 	dialer, err := transport.Open(one.Address)
 	if err != nil {
