@@ -153,7 +153,7 @@ func (p *papers) newDevice(c config.Printer, wanted settings) (*device, error) {
 	return &device{settings: wanted, follower: moves, Device: printer.NewDevice(printer.DeviceOptions{
 		Name: c.Name, Dialer: dialer, Lock: p.locks[at], Confirm: wanted.confirm, Profile: wanted.profile,
 		Connection: c.Connection,
-		// By address, because stations at one address share the printer. Its abilities are stored, so that a
+		// By address, because stations at one address share the printer. Its capability is stored, so that a
 		// restart does not probe every printer before its first ticket.
 		KV: p.s.o.Queue.KV("probes"), Key: at,
 		Logger: p.s.o.Logger.With("component", "printer"),
@@ -239,7 +239,7 @@ func deviceState(s printer.Status) finding.Device {
 	return state
 }
 
-// Probe asks the printer anew for its abilities: see [printer.Device.Probe].
+// Probe asks the printer anew for its capability: see [printer.Device.Probe].
 func (p *paper) Probe(ctx context.Context) (finding.Device, error) {
 	now, err := p.device.Probe(ctx)
 	return deviceState(now), err

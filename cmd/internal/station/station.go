@@ -52,11 +52,11 @@ type Station interface {
 	Conditions() []string
 	// EndPause ends a pause that the station itself makes, because a person has repaired it. False: it makes none.
 	EndPause() bool
-	// Probe asks it anew for its abilities: see [printer.Device.Probe].
+	// Probe asks it anew for its capability: see [printer.Device.Probe].
 	Probe(context.Context) (finding.Device, error)
 }
 
-// common has the methods of a station without these abilities.
+// common has the methods of a station that can do none of this.
 type common struct{}
 
 func (common) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
@@ -285,7 +285,7 @@ func (s *Set) Kick(name string) {
 	s.o.Dispatcher.Kick(name)
 }
 
-// Probe has a station asked anew for its abilities.
+// Probe has a station asked anew for its capability.
 func (s *Set) Probe(ctx context.Context, name string) (now finding.Device, err error) {
 	err = errNotAsked
 	if st := s.active.Load().stations[name]; st != nil {
