@@ -105,9 +105,3 @@ func (v *Account) lost(ctx context.Context, call string, err error) *Error {
 	failed.NoAnswer = true
 	return failed
 }
-
-// NoZone is the error of a venue without a time zone.
-func (v *Account) NoZone() *Error {
-	return v.fault(CallPayrollPeriods, "no payroll period has a time zone: the venue's tickets show UTC",
-		"set the venue's timezone in the configuration")
-}

@@ -78,6 +78,24 @@ func (v *Account) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
 	return Collect(list(ctx, v, CallPayrollPeriods, path, query, readPeriod))
 }
 
+// Zone is the time zone of the newest payroll period: that is the one active now or soon. With an incomplete list it is
+// that of the periods received.
+func (v *Account) Zone(ctx context.Context) (string, error) {
+	periods, err := v.PayrollPeriods(ctx)
+	var newest PayrollPeriod
+	for _, p := range periods {
+		if p.Meta.Timezone != "" && cmp.Or(cmp.Compare(p.Start, newest.Start), cmp.Compare(p.End, newest.End)) >= 0 {
+			newest = p
+		}
+	}
+
+	if err == nil && newest.Meta.Timezone == "" {
+		err = v.fault(CallPayrollPeriods, "no payroll period has a time zone: the venue's tickets show UTC",
+			"set the venue's timezone in the configuration")
+	}
+	return newest.Meta.Timezone, err
+}
+
 // Collect returns the elements of a list. If it broke off there are none, because a part would look like the whole; if
 // it is only incomplete, those that came.
 func Collect[T any](list iter.Seq2[T, error]) ([]T, error) {

@@ -45,7 +45,6 @@ type venueNames struct {
 	id    string // canonical
 	zoned atomic.Bool
 	known atomic.Pointer[record] // replaced by Run, read without a lock by the accept path
-	fails atomic.Pointer[[]*Error]
 }
 
 const (
@@ -118,11 +117,7 @@ func (n *Names) Count(venue string) int { return len(n.known(venue).People) }
 // Problems are the calls that failed when a venue was refreshed. A service that gave no answer once is none: a box that
 // has just started may have no network yet.
 func (n *Names) Problems(venue string) []*Error {
-	id, _ := contract.CanonicalID(venue)
-	if used := (*n.venues.Load())[id]; used != nil && used.fails.Load() != nil {
-		return *used.fails.Load()
-	}
-	return nil
+	return n.known(venue).failed
 }
 
 // Run refreshes the venues until ctx ends: within seconds, then as often as configured, after a failure sooner. It must
@@ -165,12 +160,13 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 			return
 		}
 
-		err := n.refresh(ctx, client, v)
+		problems := n.refresh(ctx, client, v)
 		if ctx.Err() != nil {
-			return // the error says nothing about the service
+			return // the errors say nothing about the service
 		}
 
-		outcome, known := fmt.Sprint(err), v.known.Load()
+		err, known := errors.Join(problems...), *v.known.Load()
+		outcome := fmt.Sprint(err)
 		switch {
 		case outcome == reported:
 		case err != nil:
@@ -181,13 +177,19 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 		}
 		reported = outcome
 
-		failed := errorsIn(err)
-		lost := len(failed) > 0 && failed[0].NoAnswer
+		known.failed = nil
+		for _, problem := range problems {
+			if failed, ok := errors.AsType[*Error](problem); ok {
+				known.failed = append(known.failed, failed)
+			}
+		}
+
+		lost := len(known.failed) > 0 && known.failed[0].NoAnswer
 		if lost && !unanswered {
-			failed = nil
+			known.failed = nil
 		}
 		unanswered = lost
-		v.fails.Store(&failed)
+		v.known.Store(&known)
 
 		wait = n.every*9/10 + rand.N(n.every/5+1) // give or take a tenth, so that venues drift apart
 		if err != nil {
@@ -196,25 +198,14 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 	}
 }
 
-// errorsIn are the failed calls in a joined error.
-func errorsIn(err error) (out []*Error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range joined.Unwrap() {
-			out = append(out, errorsIn(one)...)
-		}
-	} else if failed, ok := errors.AsType[*Error](err); ok {
-		out = append(out, failed)
-	}
-	return out
-}
-
-// refresh requests a venue's names and time zone. A panic over an answer must not end the program that prints.
-func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (err error) {
+// refresh requests a venue's names and time zone, and returns an error or nil for each step. A panic over an answer
+// must not end the program that prints.
+func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (problems []error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			n.log.Error("panic while names were refreshed", "panic", fmt.Sprint(panicked),
 				"stack", string(debug.Stack()))
-			err = errors.New("panic, see the log")
+			problems = []error{errors.New("panic, see the log")}
 		}
 	}()
 
@@ -223,20 +214,21 @@ func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (err
 
 	venue, err := client.Venue(timed, v.id)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 
 	next := *v.known.Load()
-	err = next.readPeople(venue.Employees(timed))
+	problems = append(problems, next.readPeople(venue.Employees(timed)))
 
+	// A zone that was known stays until there is another.
 	if !v.zoned.Load() {
-		periods, problem := venue.PayrollPeriods(timed)
-		err = errors.Join(err, next.readZone(venue, periods, problem))
+		zone, problem := venue.Zone(timed)
+		next.Zone, problems = cmp.Or(zone, next.Zone), append(problems, problem)
 	}
 
 	// In use at once, then stored: a slow disk must not delay names.
 	v.known.Store(&next)
-	return errors.Join(err, n.store(ctx, v.id, &next))
+	return append(problems, n.store(ctx, v.id, &next))
 }
 
 // Limits of the data that the service can make a box keep. The names fill a line of paper several times over, and with
@@ -251,6 +243,8 @@ const (
 type record struct {
 	Zone   string            `json:"zone,omitempty"`
 	People map[string]string `json:"people"` // names by canonical id; never changed
+
+	failed []*Error // the calls that failed in the latest refresh; not stored
 }
 
 // readPeople takes over the venue's employees. When the list breaks off nothing changes: who is missing in it may be on
@@ -285,24 +279,6 @@ func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 
 	r.People = people
 	return problem
-}
-
-// readZone takes over the time zone of the newest payroll period: that is the one active now or soon. A zone that was
-// known stays until there is another.
-func (r *record) readZone(venue *Account, periods []PayrollPeriod, err error) error {
-	var newest PayrollPeriod
-	for _, p := range periods {
-		if p.Meta.Timezone != "" && cmp.Or(cmp.Compare(p.Start, newest.Start), cmp.Compare(p.End, newest.End)) >= 0 {
-			newest = p
-		}
-	}
-
-	r.Zone = cmp.Or(newest.Meta.Timezone, r.Zone)
-	if err == nil && newest.Meta.Timezone == "" {
-		return venue.NoZone()
-	}
-
-	return err
 }
 
 // displayName is an employee's name on a ticket.

@@ -191,30 +191,54 @@ func TestAPanicIsAFailedRefresh(t *testing.T) {
 
 var panicking roundTrip = func(*http.Request) (*http.Response, error) { panic("an answer like no other") }
 
-func TestTheZoneIsThatOfTheNewestPeriodAndStaysUntilThereIsAnother(t *testing.T) {
-	period := func(start, zone string) PayrollPeriod {
-		return PayrollPeriod{Start: start, End: start, Meta: PayrollMeta{Timezone: zone}}
+func TestTheZoneIsThatOfTheNewestPeriod(t *testing.T) {
+	period := func(start, zone string) string {
+		return fmt.Sprintf(`{"payrollPeriodStartDateTime":%q,"meta":{"timezone":%q}}`, start, zone)
 	}
-	failed := errors.New("not available")
-	r := &record{}
+	const none = "no payroll period has a time zone"
 	for _, c := range []struct {
-		periods []PayrollPeriod
-		err     error
-		want    string
-		bad     bool
+		count     int
+		periods   []string
+		want, bad string
 	}{
-		{nil, nil, "", true},
-		{[]PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "Europe/Oslo"),
-			period("2025-12-29", "UTC")}, nil, "Europe/Oslo", false},
-		{nil, nil, "Europe/Oslo", true},
-		{nil, failed, "Europe/Oslo", true},
-		{[]PayrollPeriod{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "")}, nil, "Europe/Lisbon", false},
-		{[]PayrollPeriod{period("2026-02-02", "America/New_York")}, failed, "America/New_York", true}, // incomplete
+		{0, nil, "", none},
+		{3, []string{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "Europe/Oslo"),
+			period("2025-12-29", "UTC")}, "Europe/Oslo", ""},
+		{2, []string{period("2026-01-19", "Europe/Lisbon"), period("2026-02-02", "")}, "Europe/Lisbon", ""},
+		{1, []string{period("2026-02-02", "")}, "", none},
+		{2, []string{period("2026-02-02", "America/New_York")}, "America/New_York", "the service counts 2"},
+		{1, []string{`"Europe/Oslo"`}, "", "want an object"},
 	} {
-		if err := r.readZone(&Account{}, c.periods, c.err); r.Zone != c.want || (err != nil) != c.bad {
-			t.Errorf("%v: %q, %v", c.periods, r.Zone, err)
+		v := venue(t, &service{Payroll: say(envelope(c.count, c.periods...))}, Options{})
+		zone, err := v.Zone(t.Context())
+		if zone != c.want || (err != nil) != (c.bad != "") {
+			t.Errorf("%v: %q, %v", c.periods, zone, err)
+		}
+		if err != nil {
+			wantError(t, err, CallPayrollPeriods, c.bad)
 		}
 	}
+}
+
+func TestAZoneStaysUntilThereIsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestaurants()
+		n := open(t, r, nil, harbour)
+		after(firstWithin)
+		for _, list := range []string{`[]`, `["x"]`} {
+			r.do(func() { r.Payroll = say(`{"records":` + list + `}`) })
+			after(7 * time.Hour)
+			if zone, _ := n.Zone(harbour); zone != "Australia/Melbourne" || len(n.Problems(harbour)) != 1 {
+				t.Errorf("%s: %q, %v", list, zone, n.Problems(harbour))
+			}
+		}
+
+		r.do(func() { r.Payroll = say(`{"records":[{"meta":{"timezone":"Europe/Oslo"}}]}`) })
+		after(7 * time.Hour)
+		if zone, _ := n.Zone(harbour); zone != "Europe/Oslo" || n.Problems(harbour) != nil {
+			t.Errorf("then %q, %v", zone, n.Problems(harbour))
+		}
+	})
 }
 
 func TestAnAnswerToTheOldClientDoesNotReplaceOneToTheNew(t *testing.T) {
@@ -425,7 +449,7 @@ func (r *restaurants) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	r.do(func() {
 		list := cmp.Or(r.people[r.issued[tokenOf(req)]], envelope(0))
-		s := service{Me: r.Me, Employees: or(r.Employees, say(list)), Payroll: say(envelope(1, period)),
+		s := service{Me: r.Me, Employees: or(r.Employees, say(list)), Payroll: or(r.Payroll, say(envelope(1, period))),
 			issued: r.issued}
 		s.ServeHTTP(w, req)
 		r.issued = s.issued

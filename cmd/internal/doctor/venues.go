@@ -130,11 +130,8 @@ func askVenue(ctx context.Context, client *pos.Client, v config.Venue) (out []fi
 	// Payroll periods are only read for their time zone, so a venue with one in the configuration
 	// needs no access to them.
 	if v.Timezone == "" && ctx.Err() == nil {
-		periods, err := api.PayrollPeriods(ctx)
-		zoned := slices.ContainsFunc(periods, func(p pos.PayrollPeriod) bool { return p.Meta.Timezone != "" })
-		if failed(err); err == nil && !zoned {
-			failed(api.NoZone())
-		}
+		_, err := api.Zone(ctx)
+		failed(err)
 	}
 
 	if out != nil {
