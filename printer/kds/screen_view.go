@@ -76,7 +76,7 @@ func (v *screenView) zoneOffset(t time.Time) int {
 	return sec / 60
 }
 
-// noteSeen records which cards are on the visible page of a screen. It waits for the disk in its own
+// noteSeen records which cards are on the visible sheet of a page. It waits for the disk in its own
 // goroutine: a page whose heartbeats are not answered would show that it is not live. While one
 // waits, further reports are dropped; the page repeats them with each heartbeat.
 func (v *screenView) noteSeen(jobs []uint64, log *slog.Logger) {

@@ -51,7 +51,7 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request, view *screenVi
 }
 
 // shown is a page's answer to a heartbeat, or to new cards: the jobs of the cards it holds, and of those
-// that are on its visible page now.
+// that are on its visible sheet now.
 func (s *Server) shown(w http.ResponseWriter, _ *http.Request, view *screenView, req *post) {
 	fresh, ok := view.screen.pageAnswered(req.Page, req.Jobs)
 	if !ok {

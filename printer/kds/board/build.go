@@ -30,20 +30,20 @@ func (b *builder) order() *Order {
 		Received: cmp.Or(unixMillis(first.t.Received), first.rec.CameAt),
 		Clock:    ticket.Clock(first.t.Received, first.t.Zone), Place: first.rec.Place}
 	for n, i := range b.cards {
-		card := &b.g.members[i]
-		b.describe(o, card)
-		if n == 0 && card.state != Open {
-			o.Key += "~" + strconv.FormatUint(card.departure, 10)
+		m := &b.g.members[i]
+		b.describe(o, m)
+		if n == 0 && m.state != Open {
+			o.Key += "~" + strconv.FormatUint(m.departure, 10)
 		}
-		if o.Departure = max(o.Departure, card.departure); o.Departure == card.departure {
-			o.DepartedAt = card.departedAt
+		if o.Departure = max(o.Departure, m.departure); o.Departure == m.departure {
+			o.DepartedAt = m.departedAt
 		}
-		if last := card.rec.LastChange; last != nil && undoable(last.Do) &&
+		if last := m.rec.LastChange; last != nil && undoable(last.Do) &&
 			last.At+UndoFor.Milliseconds() > o.UndoUntil {
 			o.Undo, o.UndoUntil = last.Do, last.At+UndoFor.Milliseconds()
 		}
 
-		o.refs = append(o.refs, card.ref())
+		o.refs = append(o.refs, m.ref())
 		if band := b.band(i); band != nil {
 			o.Voids = append(o.Voids, *band)
 			o.MustAckVoid = o.MustAckVoid || band.AckedAt == 0
@@ -98,15 +98,15 @@ func (b *builder) describe(o *Order, m *member) {
 
 // band describes the lines that the card cancels or the card that it replaces; nil if there are none.
 func (b *builder) band(i int) *Void {
-	card := &b.g.members[i]
-	if !mustAck(card.t) {
+	m := &b.g.members[i]
+	if !mustAck(m.t) {
 		return nil
 	}
 
-	v := &Void{Job: card.rec.Job, Clock: ticket.Clock(card.t.Received, card.t.Zone), Changed: card.t.Changed != nil,
-		Whole: card.t.Void && len(card.t.Lines) == 0, AckedAt: card.rec.AckedAt}
+	v := &Void{Job: m.rec.Job, Clock: ticket.Clock(m.t.Received, m.t.Zone), Changed: m.t.Changed != nil,
+		Whole: m.t.Void && len(m.t.Lines) == 0, AckedAt: m.rec.AckedAt}
 	lineAboveIsVoid := false
-	for _, l := range card.t.Lines {
+	for _, l := range m.t.Lines {
 		if l.Void && (l.Depth == 0 || !lineAboveIsVoid) {
 			v.Lines = append(v.Lines, lineText(&l))
 		}
@@ -117,8 +117,8 @@ func (b *builder) band(i int) *Void {
 		was := &b.g.members[j]
 		// A replaced card was bumped before that if a cook's command took it off: see replace.
 		gone := was.state == Bumped || was.state == Replaced && was.rec.DepartedBy != "" && was.departedAt != 0
-		if gone && !was.t.Void && was.rec.Job != card.rec.Job && was.departedAt <= card.rec.CameAt {
-			v.BumpedClock = ticket.Clock(time.UnixMilli(was.departedAt), card.t.Zone)
+		if gone && !was.t.Void && was.rec.Job != m.rec.Job && was.departedAt <= m.rec.CameAt {
+			v.BumpedClock = ticket.Clock(time.UnixMilli(was.departedAt), m.t.Zone)
 		}
 	}
 
@@ -129,9 +129,9 @@ func (b *builder) band(i int) *Void {
 func (b *builder) noteAddsToBumped(o *Order) {
 	var last *member
 	for i := range b.g.members[:b.cards[0]] {
-		card := &b.g.members[i]
-		if card.state == Bumped && !card.t.Void && (last == nil || card.departure > last.departure) {
-			last = card
+		m := &b.g.members[i]
+		if m.state == Bumped && !m.t.Void && (last == nil || m.departure > last.departure) {
+			last = m
 		}
 	}
 
@@ -142,8 +142,8 @@ func (b *builder) noteAddsToBumped(o *Order) {
 
 // addTicket adds card i to the order.
 func (b *builder) addTicket(o *Order, i int) {
-	card := &b.g.members[i]
-	r, t := &card.rec, card.t
+	m := &b.g.members[i]
+	r, t := &m.rec, m.t
 	shown := Ticket{
 		Job: r.Job, Version: r.Version, Station: layout.OneLine(r.Station), State: r.State,
 		At: unixMillis(t.Received), Clock: ticket.Clock(t.Received, t.Zone), Seen: r.SeenAt,
@@ -172,7 +172,7 @@ func (b *builder) addTicket(o *Order, i int) {
 	}
 
 	shown.Notes = append(shown.Notes, b.texts(slices.Concat(t.Banners, t.Notes))...)
-	shown.Items = b.items(card)
+	shown.Items = b.items(m)
 	for _, it := range shown.Items {
 		if it.Course != "" && !slices.Contains(o.Courses, it.Course) {
 			o.Courses = append(o.Courses, it.Course)

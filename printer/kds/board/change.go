@@ -158,7 +158,7 @@ func (b *Board) decide(c Command) ([]uint64, Outcome) {
 		return jobs, Conflict
 	// A cancellation that no cook has read would be cooked: the order may not disappear before.
 	case c.Do == Bump && (order.MustAckVoid || order.MustAckAlarm):
-		return jobs, Unread
+		return jobs, Unacknowledged
 	case c.Do == Recall && time.Since(time.UnixMilli(order.DepartedAt)) >= b.recallFor:
 		return nil, Gone
 	case c.Do == Undo:

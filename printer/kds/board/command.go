@@ -27,17 +27,17 @@ func Verbs() []Verb {
 	return []Verb{Bump, Undo, Recall, ItemDone, ItemUndone, AckVoid, AckAlarm, Tick, Untick}
 }
 
-// A Command is one press of a cook. ID identifies the press: a command that is delivered twice is done once.
-// ItemDone and ItemUndone name a Job, the others an Order; Tick and Untick also a Part of it. Version makes
-// sure that the cook saw the ticket or the order as it is: a command for an older version changes nothing.
+// A Command is one press of a cook. ID identifies the press: a command that is delivered twice is done once. ItemDone
+// and ItemUndone name a Job, the others an Order; Tick and Untick also the station of a part of it. Version makes sure
+// that the cook saw the ticket or the order as it is: a command for an older version changes nothing.
 type Command struct {
-	ID      string `json:"id"` // made by the page, new for each press; 1 to 64 letters, digits, - _ and .
-	Do      Verb   `json:"do"`
-	Order   string `json:"order,omitempty"`
-	Version uint64 `json:"version"` // of the order or, of an item, the ticket on which the cook pressed
-	Job     uint64 `json:"job,omitempty"`
-	Item    int    `json:"item,omitempty"`
-	Part    string `json:"part,omitempty"` // the station of a part
+	ID          string `json:"id"` // made by the page, new for each press; 1 to 64 letters, digits, - _ and .
+	Do          Verb   `json:"do"`
+	Order       string `json:"order,omitempty"`
+	Version     uint64 `json:"version"` // of the order or, of an item, the ticket on which the cook pressed
+	Job         uint64 `json:"job,omitempty"`
+	Item        int    `json:"item,omitempty"`
+	PartStation string `json:"part,omitempty"` // with Tick and Untick: its station names a part
 }
 
 // ErrCommand says that a command is malformed, whatever is on the board. A page must not send it
@@ -61,12 +61,12 @@ func (c Command) check() error {
 type Outcome string
 
 const (
-	Done     Outcome = "done"     // done now, or by an earlier delivery of the same command
-	Already  Outcome = "already"  // it is already so
-	Conflict Outcome = "conflict" // it has changed since the version that the cook saw
-	Unread   Outcome = "unread"   // it has a cancellation or an allergy that is not acknowledged
-	TooLate  Outcome = "too_late" // the last change is too old to be undone
-	Gone     Outcome = "gone"     // there is no such order, ticket, item or part
+	Done           Outcome = "done"     // done now, or by an earlier delivery of the same command
+	Already        Outcome = "already"  // it is already so
+	Conflict       Outcome = "conflict" // it has changed since the version that the cook saw
+	Unacknowledged Outcome = "unread"   // it has a cancellation or an allergy that is not acknowledged
+	TooLate        Outcome = "too_late" // the last change is too old to be undone
+	Gone           Outcome = "gone"     // there is no such order, ticket, item or part
 )
 
 // A Result answers a command. No outcome is an error: two cooks pressed at the same time, and Order says

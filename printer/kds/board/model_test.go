@@ -171,7 +171,7 @@ func (k *boardModel) press(c Command, n int, job uint64) Outcome {
 			return Already
 		}
 		if unread {
-			return Unread
+			return Unacknowledged
 		}
 		k.offs++
 	case Recall:

@@ -111,7 +111,7 @@ type Ticket struct {
 	Changed bool   `json:"changed,omitempty"` // it replaces another one
 	At      int64  `json:"at"`
 	Clock   string `json:"clock,omitempty"`
-	Seen    int64  `json:"seen,omitempty"` // when it was first on the visible page
+	Seen    int64  `json:"seen,omitempty"` // when it was first on the visible sheet
 
 	Duplicate bool     `json:"duplicate,omitempty"` // POSSIBLE DUPLICATE
 	Reprint   bool     `json:"reprint,omitempty"`   // REPRINT: an operator asked for this copy

@@ -86,7 +86,7 @@ func TestAVoidIsShownWithItsOrder(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	put(t, b, of18(1, "2 Fish", "1 Pie"), order(9, "Soup"), void18(2, "1 Fish"))
 	wantOrders(t, b, "#18 [1 2Fish 1Pie] [+2 1Fish-] [VOID 2 1 Fish] left 2", "#9 [9 1Soup] left 1")
-	wantOutcome(t, b, press(b, Bump, 1, 0), Unread)
+	wantOutcome(t, b, press(b, Bump, 1, 0), Unacknowledged)
 	wantOutcome(t, b, press(b, AckVoid, 1, 0), Done)
 	wantOutcome(t, b, press(b, AckVoid, 1, 0), Already)
 	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
@@ -123,7 +123,7 @@ func TestAChangedTicketTakesThePlaceOfTheOldOneAndMustBeRead(t *testing.T) {
 	if n, _ := b.Count(); n != 2 {
 		t.Errorf("%d cards are open", n)
 	}
-	wantOutcome(t, b, press(b, Bump, 2, 0), Unread)
+	wantOutcome(t, b, press(b, Bump, 2, 0), Unacknowledged)
 	wantOutcome(t, b, press(b, AckVoid, 2, 0), Done)
 	wantOutcome(t, b, press(b, Bump, 2, 0), Done)
 	nothing := changed18(1, 3)
@@ -308,13 +308,13 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	do(t, b, press(b, AckVoid, 1, 0))
-	wantOutcome(t, b, press(b, Bump, 1, 0), Unread)
+	wantOutcome(t, b, press(b, Bump, 1, 0), Unacknowledged)
 	wantOutcome(t, b, press(b, AckAlarm, 1, 0), Done)
 	if o := b.OrderWith(1); o.AlarmAckedAt == 0 || o.MustAckAlarm {
 		t.Errorf("%+v", o)
 	}
 	put(t, b, of18(2, "1 nut roast"))
-	wantOutcome(t, b, press(b, Bump, 1, 0), Unread) // the add-on has an allergy, too
+	wantOutcome(t, b, press(b, Bump, 1, 0), Unacknowledged) // the add-on has an allergy, too
 	wantOutcome(t, b, press(b, AckAlarm, 1, 0), Done)
 	put(t, b, void18(3, "1 nut roast"))
 	if o := b.OrderWith(2); len(o.Alarms) != 4 {

@@ -134,7 +134,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 		return Gone, nil
 	}
 
-	i := slices.IndexFunc(order.Parts, func(p Part) bool { return p.Station == c.Part })
+	i := slices.IndexFunc(order.Parts, func(p Part) bool { return p.Station == c.PartStation })
 	if i < 0 {
 		return Gone, nil
 	}

@@ -160,7 +160,7 @@ func (p *passHarness) press(do Verb, number int) Command {
 func (p *passHarness) tick(t *testing.T, do Verb, part string, want Outcome) {
 	t.Helper()
 	c := p.press(do, 18)
-	c.Part = part
+	c.PartStation = part
 	p.wants(t, c, want)
 }
 

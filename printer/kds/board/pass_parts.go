@@ -248,22 +248,22 @@ func (x *Pass) addTo(p *Part, job uint64, now Progress, lines []PartLine) {
 
 // addCard adds a card that a board has.
 func (x *Pass) addCard(p *Part, c *partTicket) {
-	card := c.card
+	shown := c.card
 	_, left, _ := c.count()
 
 	now := Progress{Kind: OnBoard, State: PartOpen, Told: toldOpen}
 	switch {
 	case c.nothingWanted(): // all of it is cancelled, so nothing is waited for
 		now.State, now.Told = PartGone, toldVoided
-	case card.State == Bumped:
-		now.State, now.Told, now.Clock = PartDone, toldBumped, card.bumpedClock
-	case card.Paper != "": // its screen was dark, and it is not bumped
-		now = Progress{Kind: Paper, State: PartOut, Told: toldDark, At: card.Paper}
+	case shown.State == Bumped:
+		now.State, now.Told, now.Clock = PartDone, toldBumped, shown.bumpedClock
+	case shown.Paper != "": // its screen was dark, and it is not bumped
+		now = Progress{Kind: Paper, State: PartOut, Told: toldDark, At: shown.Paper}
 	default:
 		p.Left += left
 	}
 
-	x.addTo(p, card.Job, now, c.lines())
+	x.addTo(p, shown.Job, now, c.lines())
 }
 
 // addJob adds a job that is on no board of the pass. A ticket that was voided since is not waited for, wherever it is;

@@ -35,7 +35,7 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 			}
 		}
 		tick := p.press(Tick, 18)
-		tick.Part = "bar"
+		tick.PartStation = "bar"
 		for range 2 { // delivered twice
 			p.wants(t, tick, Done)
 			p.wantParts(t, "#18 ready hot=done bar=ticked")

@@ -36,7 +36,7 @@ type record struct {
 	Shown bool   `json:"shown,omitempty"`
 	Paper string `json:"paper,omitempty"`
 
-	SeenAt int64 `json:"seen_at,omitempty"` // when it was first on the visible page
+	SeenAt int64 `json:"seen_at,omitempty"` // when it was first on the visible sheet
 
 	Done         []int       `json:"done,omitempty"` // indexes of the items that are done, sorted
 	AckedAt      int64       `json:"acked_at,omitempty"`

@@ -21,7 +21,7 @@ type ReportRow struct {
 	Hour    string // "19": accepted from 19:00 to 19:59; empty: the whole day
 	Item    string // empty: whole tickets
 	Count   int    // tickets, or lines of the item
-	Seen    Spread // from acceptance until it was first on a visible page
+	Seen    Spread // from acceptance until it was first on the visible sheet of a page
 	Bumped  Spread // until the ticket was bumped, or the item ticked
 	SentOut Spread // until its order left the pass
 	// Late is how many of Judged were late. Judged are those that were shown and not printed instead, and not on hold.
@@ -52,12 +52,12 @@ func NewReport(day string, past []Past, zone *time.Location) Report {
 	}
 
 	for i := range past {
-		card := &past[i]
-		add(ReportRow{Station: card.Station}, card, card.Bumped)
-		hour := time.UnixMilli(card.Received).In(zone).Format("15")
-		add(ReportRow{Station: card.Station, Hour: hour}, card, card.Bumped)
-		for _, it := range card.Items {
-			add(ReportRow{Station: card.Station, Item: it.Name}, card, it.Done)
+		one := &past[i]
+		add(ReportRow{Station: one.Station}, one, one.Bumped)
+		hour := time.UnixMilli(one.Received).In(zone).Format("15")
+		add(ReportRow{Station: one.Station, Hour: hour}, one, one.Bumped)
+		for _, it := range one.Items {
+			add(ReportRow{Station: one.Station, Item: it.Name}, one, it.Done)
 		}
 	}
 
