@@ -242,7 +242,7 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 
 		what := fmt.Sprintf("Found %s (%s). Name of its station, - to leave it out", p.Address,
 			cmp.Or(strings.TrimSpace(p.Model+" "+p.State), "it answers nothing"))
-		byDefault := map[bool]string{true: "kitchen", false: "-"}[len(all) == 0 && p.Ability != "sent"]
+		byDefault := map[bool]string{true: "kitchen", false: "-"}[len(all) == 0 && p.BestProof != "sent"]
 		q.ask("printer", what, byDefault, func(a string) error {
 			if a == "-" {
 				return nil

@@ -65,7 +65,7 @@ func (c *cli) printersProbe() *cobra.Command {
 			"sent":      "it cannot report whether a ticket was printed; tickets end as sent",
 		}
 		return fmt.Sprintf("%s is %s: %s", name, strings.ReplaceAll(now.State, "_", " "),
-			cmp.Or(best[now.Ability], "it was not asked")), err
+			cmp.Or(best[now.BestProof], "it was not asked")), err
 	})
 }
 

@@ -66,7 +66,7 @@ func (c *cli) showFound(found []doctor.FoundPrinter) error {
 			foreign.add("%s is no printer: %s", f.Address, f.Program)
 			continue
 		}
-		rows.row(f.Address, cmp.Or(f.MAC, "-"), cmp.Or(f.Model, "-"), f.State, cmp.Or(f.Ability, "-"))
+		rows.row(f.Address, cmp.Or(f.MAC, "-"), cmp.Or(f.Model, "-"), f.State, cmp.Or(f.BestProof, "-"))
 		lines = append(lines, f.YAML(fmt.Sprintf("printer-%d", len(lines)+1)))
 	}
 

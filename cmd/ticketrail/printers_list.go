@@ -171,8 +171,8 @@ func proofText(p finding.Station) string {
 	if p.Kind == finding.KindKDS || p.Kind == finding.KindLog && p.Address != "stdout" {
 		return string(ticket.Taken)
 	}
-	if p.Device == nil || p.Device.Ability == "" {
+	if p.Device == nil || p.Device.BestProof == "" {
 		return "-"
 	}
-	return p.Device.Ability
+	return p.Device.BestProof
 }

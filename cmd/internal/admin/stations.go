@@ -162,6 +162,6 @@ func (s *Server) probe(r *http.Request) (any, error) {
 	}
 
 	s.o.Kick(name)
-	s.logChange(r, "probe", "station", name, "ability", device.Ability)
+	s.logChange(r, "probe", "station", name, "ability", device.BestProof)
 	return device, nil
 }

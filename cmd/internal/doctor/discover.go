@@ -32,8 +32,8 @@ type FoundPrinter struct {
 	Model   string `json:"model,omitempty"`   // as the printer states it, cleaned; clones state others' names
 	Profile string `json:"profile,omitempty"` // for printers[].profile, as Model says; empty: unknown
 	State   string `json:"state,omitempty"`   // as `printers list` shows it
-	// Ability is the best result of a ticket: confirmed, processed or sent; empty if it cannot be asked now.
-	Ability string `json:"ability,omitempty"`
+	// BestProof is the best result of a ticket: confirmed, processed or sent; empty if it cannot be asked now.
+	BestProof string `json:"ability,omitempty"`
 	// Program is the program that answers on the port and is no printer; cleaned. Then only Address is set.
 	Program string `json:"program,omitempty"`
 }
@@ -160,7 +160,7 @@ func ask(ctx context.Context, at netip.AddrPort) (one FoundPrinter, ok bool) {
 	case id.Printer: // only then: further questions may print on a printer that does not know them
 		query(ctx, &one)
 	case id.Program == "":
-		one.State, one.Ability = printer.Silent, "sent"
+		one.State, one.BestProof = printer.Silent, "sent"
 	}
 
 	return one, true
@@ -182,7 +182,7 @@ func query(ctx context.Context, one *FoundPrinter) {
 		return
 	}
 	status := station.Query(ctx, dialer)
-	one.State, one.Ability = strings.ReplaceAll(status.State, "_", " "), status.BestProof
+	one.State, one.BestProof = strings.ReplaceAll(status.State, "_", " "), status.BestProof
 }
 
 // Duration is about how long asking takes at most, for a person who waits.

@@ -68,9 +68,9 @@ func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
 	})
 	want := []FoundPrinter{
 		{Address: "tcp://127.0.9.1", Model: "EPSON TM-T88V", Profile: "epson-tm-t88", State: "ready",
-			Ability: "confirmed"},
+			BestProof: "confirmed"},
 		{Address: "tcp://127.0.9.2", State: "cover open"},
-		{Address: "tcp://127.0.9.3", State: "silent", Ability: "sent"},
+		{Address: "tcp://127.0.9.3", State: "silent", BestProof: "sent"},
 		{Address: "tcp://127.0.9.4", Program: "an SSH daemon (SSH-2.0-OpenSSH_9.2)"},
 	}
 	if diff := cmp.Diff(want, found); diff != "" {

@@ -73,12 +73,12 @@ type Device struct {
 	// Conditions are all that it reports, also those that do not stop printing, such as paper_low.
 	// The names are the label values of ticketrail_station_condition.
 	Conditions []string `json:"conditions"`
-	// Ability is the best outcome it can report for a ticket: confirmed, processed, sent or shown;
+	// BestProof is the best outcome it can report for a ticket: confirmed, processed, sent or shown;
 	// empty until that was detected.
-	Ability string `json:"ability,omitempty"`
-	Advice  string `json:"advice,omitempty"` // for the operator
-	Error   string `json:"error,omitempty"`  // why it cannot be reached
-	Moved   string `json:"moved,omitempty"`  // that it was found at another address than the configured one
+	BestProof string `json:"ability,omitempty"`
+	Advice    string `json:"advice,omitempty"` // for the operator
+	Error     string `json:"error,omitempty"`  // why it cannot be reached
+	Moved     string `json:"moved,omitempty"`  // that it was found at another address than the configured one
 	// Foreign counts answers of the printer to another program while the daemon was connected.
 	Foreign int `json:"foreign,omitempty"`
 }

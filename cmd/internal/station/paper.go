@@ -227,7 +227,7 @@ func (d *device) state() finding.Device {
 
 func deviceState(s printer.Status) finding.Device {
 	state := finding.Device{
-		State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, Ability: s.BestProof,
+		State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, BestProof: s.BestProof,
 		Advice: s.Advice, Error: s.Err, Foreign: s.Foreign,
 	}
 
