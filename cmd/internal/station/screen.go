@@ -310,7 +310,7 @@ func (d *screens) openPasses(conf *config.Config) {
 const storageTimeout = 10 * time.Second
 
 func (d *screens) openPass(c config.Screen) (*screen, error) {
-	options := board.PassOptions{
+	passOptions := board.PassOptions{
 		Station: c.Name, KV: d.s.o.Queue.KV("pass " + c.Name), Logger: d.log,
 		Title:    d.stationTitle,
 		Siblings: func(jobs []uint64) ([]board.Sibling, error) { return d.siblings(jobs, c.LeaveOut) },
@@ -321,16 +321,16 @@ func (d *screens) openPass(c config.Screen) (*screen, error) {
 		if err != nil {
 			return nil, err
 		}
-		options.Boards = append(options.Boards, shown)
+		passOptions.Boards = append(passOptions.Boards, shown)
 	}
 
-	pass, err := board.OpenPass(options)
+	pass, err := board.OpenPass(passOptions)
 	if err != nil {
 		return nil, err
 	}
-	shows := d.options(c)
-	shows.Pass = pass
-	return &screen{owner: d, conf: c, pass: pass, Screen: kds.NewScreen(shows)}, nil
+	options := d.options(c)
+	options.Pass = pass
+	return &screen{owner: d, conf: c, pass: pass, Screen: kds.NewScreen(options)}, nil
 }
 
 // close closes the passes and the listener, also if no server ever ran on it.

@@ -28,7 +28,7 @@ type netItem struct {
 	matchedByID        bool // of a void: a dish has its id, so its name means no other
 }
 
-// newPartTicket reads the dishes of a ticket. finished says that none of them is waited for.
+// newPartTicket reads the dishes and voids of a ticket. finished says that no dish is waited for.
 func newPartTicket(of partTicket, items []Item, finished bool) *partTicket {
 	added := &of
 	lineAboveIsVoid := false
