@@ -103,9 +103,9 @@ func serveE2E(t *testing.T, path string) {
 	k.open(t, log)
 	front, err := net.Listen("tcp", ":"+os.Getenv("KDS_E2E_PORT"))
 	must(t, err)
-	back, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("KDS_E2E_CONTROL_PORT"))
+	control, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("KDS_E2E_CONTROL_PORT"))
 	must(t, err)
-	go func() { _ = http.Serve(back, k.controlHandler()) }()
+	go func() { _ = http.Serve(control, k.controlHandler()) }()
 	fmt.Println("ready")
 	must(t, errors.Join(serve(ctx, k.server, front), q.Close()))
 }

@@ -253,7 +253,7 @@ func (x *Pass) sendings(zone string, with func(Ref) bool) (out []Moment) {
 	for _, s := range x.sent {
 		if slices.ContainsFunc(s.Cards, with) {
 			out = appendMoment(out, zone, Moment{At: s.At, What: wasSentOut})
-			out = appendMoment(out, zone, Moment{At: s.RecalledAt, What: cameBack})
+			out = appendMoment(out, zone, Moment{At: s.RecalledAt, What: wasReturned})
 		}
 	}
 	return out

@@ -43,7 +43,7 @@ func (r *record) note(e string, item int) {
 const (
 	wasAccepted = "accepted"
 	wasSentOut  = "sent_out"
-	cameBack    = "returned"
+	wasReturned = "returned"
 	wasTicked   = "ticked"
 )
 

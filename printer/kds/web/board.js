@@ -71,10 +71,10 @@ export class Board {
       const orders = hasList ? [this.app.store.get(this.opened)] : this.entries.slice(0, this.limit);
       if (this.isList) this.list();
       else this.columns.layout(orders, this.chooseSize(orders));
-      if (this.goWhenBack && this.pageOf(this.goWhenBack) >= 0) {
-        this.page = this.pageOf(this.goWhenBack);
-        this.selected = this.goWhenBack;
-        this.goWhenBack = "";
+      if (this.goWhenThere && this.pageOf(this.goWhenThere) >= 0) {
+        this.page = this.pageOf(this.goWhenThere);
+        this.selected = this.goWhenThere;
+        this.goWhenThere = "";
       }
       this.page = Math.max(0, Math.min(this.page, this.pages - 1));
       if (!this.isList) this.columns.show(this.page);

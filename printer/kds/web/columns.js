@@ -137,7 +137,7 @@ export class Columns {
     const cards = orders.map((o) => this.cards.get(o.key));
     const isFixed = this.options().setup.fixed;
     const tops = new Map(); // of the elements of cards in fixed places
-    const put = (i, card, segments, top) => {
+    const show = (i, card, segments, top) => {
       const cut = segments.map((s) => s.to).join();
       if (card.cut !== cut) {
         card.cut = cut;
@@ -159,8 +159,8 @@ export class Columns {
       else if (before.position !== position) Object.assign(before, { position, at });
     };
     const whole = (card) => divide(card, height, height);
-    if (isFixed) this.places.get(this.shape).place(cards, height, this.perPage, whole, put);
-    else place(cards, height, columnsOf(cards, height, false) > this.perPage, put);
+    if (isFixed) this.places.get(this.shape).place(cards, height, this.perPage, whole, show);
+    else place(cards, height, columnsOf(cards, height, false) > this.perPage, show);
     if (isFixed) for (const nodes of columns) setMargins(nodes, tops);
     for (const card of cards)
       card.segments.forEach((node, n) => {

@@ -7,10 +7,10 @@ const MORE = 24; // of the line that says that a card continues
 const SMALL_REST = 0.07; // of a column that may stay empty at its end
 const KEPT_ITEM = 0.06; // of a column that may stay empty to keep an item together
 
-// place finds where cards go, in columns of a height. put(column, card, segments) is called for each;
+// place finds where cards go, in columns of a height. show(column, card, segments) is called for each;
 // segments are the blocks [from, to) of each of its columns. Without mayCut only a card that is longer than a
 // column is cut.
-export function place(cards, height, mayCut, put) {
+export function place(cards, height, mayCut, show) {
   let column = 0,
     used = 0;
   for (const card of cards) {
@@ -20,7 +20,7 @@ export function place(cards, height, mayCut, put) {
       used = 0;
       segments = divide(card, height, height);
     }
-    put(column, card, segments);
+    show(column, card, segments);
     column += segments.length - 1;
     used = (segments.length > 1 ? 0 : used) + segments[segments.length - 1].height + GAP;
   }
@@ -74,9 +74,9 @@ function cut(blocks, from, most, height) {
   let to = from;
   while (to < blocks.length && heightOf(blocks, from, to + 1) <= most) to++;
   if (to === blocks.length && to > from + 1) to--; // the foot never stands alone
-  let back = to;
-  while (back > from && blocks[back] && blocks[back].item && blocks[back].item === blocks[back - 1].item) back--;
-  if (back > from && heightOf(blocks, back, to) < KEPT_ITEM * height) to = back;
+  let start = to;
+  while (start > from && isInside(blocks, start)) start--;
+  if (start > from && heightOf(blocks, start, to) < KEPT_ITEM * height) to = start;
   while (to > from && blocks[to - 1].keep) to--;
   return to;
 }

@@ -262,8 +262,8 @@ class App {
     this.board.lastItem = { key: order.key, items: button.dataset.items };
     const order2 = await this.items(order, targets, isDone ? "item_undone" : "item_done");
     if (!order2) return;
-    const back = () => this.items(order2, targets, isDone ? "item_done" : "item_undone");
-    this.bar.offerUndo(nameOf(order), now() + this.setup.undo_for, back);
+    const undo = () => this.items(order2, targets, isDone ? "item_done" : "item_undone");
+    this.bar.offerUndo(nameOf(order), now() + this.setup.undo_for, undo);
   }
 
   // items marks items one after the other, and returns the order as it is then; undefined if one was refused.
@@ -309,9 +309,9 @@ class App {
     if (done) setText(byId("announce"), word(done, { order: name }));
     if (verb === "undo" || verb === "recall") this.bar.say(word(done, { order: name }));
     if (isQuiet && (verb === "undo" || verb === "recall")) {
-      const back = (result.order && result.order.key) || order.key.split("~")[0];
+      const key = (result.order && result.order.key) || order.key.split("~")[0];
       this.panels.close();
-      this.board.goWhenBack = back;
+      this.board.goWhenThere = key;
       this.scheduleRefresh();
     }
     if ((verb === "bump" || verb.startsWith("ack_")) && result.order)

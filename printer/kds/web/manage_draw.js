@@ -22,10 +22,10 @@ export function draw(list, items, parts) {
       const shows = JSON.stringify(args);
       const old = card.children[n];
       if (old && old.shows === shows) return;
-      const made = make(...args);
-      made.shows = shows;
-      if (old) card.replaceChild(made, old);
-      else card.append(made);
+      const drawn = make(...args);
+      drawn.shows = shows;
+      if (old) card.replaceChild(drawn, old);
+      else card.append(drawn);
     });
     if (list.children[i] !== card) list.insertBefore(card, list.children[i] || null);
   });

@@ -5,7 +5,7 @@ import { WakeLock } from "./wakelock.js";
 
 const { tag, beat } = document.body.dataset;
 const MOST = 240; // characters of a list, with two for the space around each number; more cannot be read
-let heardAt = performance.now();
+let lastSignAt = performance.now();
 let stream;
 
 // show draws one list, as large as it fits.
@@ -23,7 +23,7 @@ function open() {
   stream = new EventSource("pickup/events");
   const listen = (kind, f) =>
     stream.addEventListener(kind, (e) => {
-      heardAt = performance.now();
+      lastSignAt = performance.now();
       f(JSON.parse(e.data));
     });
   listen("hello", (hello) => hello.setup !== tag && location.reload());
@@ -37,7 +37,7 @@ function open() {
 // A connection can stay open although the network is gone, so silence is the only proof. A stream that was refused
 // does not come back by itself: perhaps the browser is not paired any more, which the page itself says.
 setInterval(() => {
-  const silent = performance.now() - heardAt;
+  const silent = performance.now() - lastSignAt;
   byId("cover").hidden = silent < 2.5 * beat;
   if (stream.readyState === 2 && silent > 2 * beat)
     fetch(location.href).then((r) => (r.redirected ? location.reload() : open()), open);

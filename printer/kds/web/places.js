@@ -7,9 +7,9 @@ export class Places {
     this.byKey = new Map(); // {column, top, columns}
   }
 
-  // place finds where cards go. put(column, card, segments, top) is called for each; divide(card) returns the pieces of
+  // place finds where cards go. show(column, card, segments, top) is called for each; divide(card) returns the pieces of
   // a card, one for each column. Only the first of several begins at top.
-  place(cards, height, perPage, divide, put) {
+  place(cards, height, perPage, divide, show) {
     this.forget(new Set(cards.map((c) => c.order.key)), perPage);
     const taken = []; // for each column: from where to where
     const ranges = (column, top, segments) =>
@@ -21,7 +21,7 @@ export class Places {
       if (!all.every(isFree)) return false;
       for (const r of all) (taken[r.column] = taken[r.column] || []).push(r);
       this.byKey.set(card.order.key, { column, top, columns: segments.length });
-      put(column, card, segments, top);
+      show(column, card, segments, top);
       return true;
     };
     const fresh = cards.filter((card) => {
