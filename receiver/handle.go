@@ -125,15 +125,8 @@ func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
 // refused.
 func headLate(planned *ticket.Request, reason string) {
 	planned.PrintReported = true
-	zone, err := time.LoadLocation(planned.Drafts[0].Ticket.Zone)
-	if err != nil {
-		zone = time.UTC
-	}
-	head := fmt.Sprintf("LATE – refused at %s: %.120s", planned.Received.In(zone).Format("15:04"), reason)
-
 	for i := range planned.Drafts {
-		t := &planned.Drafts[i].Ticket
-		t.Banners = append([]string{strings.ToValidUTF8(head, "")}, t.Banners...)
+		planned.Drafts[i].Ticket.RefusedFor = strings.ToValidUTF8(fmt.Sprintf("%.120s", reason), "")
 	}
 }
 

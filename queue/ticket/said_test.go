@@ -12,7 +12,7 @@ import (
 func TestEveryFieldThatACookReadsIsPartOfTheDigest(t *testing.T) {
 	for of, leftOut := range map[reflect.Type][]string{
 		reflect.TypeFor[Ticket](): {"V", "Venue", "VenueName", "Device", "Request", "Record", "Server", "Check",
-			"Received", "Zone", "AlsoAt", "Changed", "Banners", "Later", "Whole",
+			"Received", "Zone", "AlsoAt", "Changed", "RefusedFor", "Banners", "Later", "Whole",
 			"Unread"}, // its notes are part of it
 		reflect.TypeFor[Line](): {"Unread", "ID"},
 	} {
@@ -145,8 +145,8 @@ func TestTheHeadOfAChangeNamesWhatItReplaces(t *testing.T) {
 			Order: "Table 7", Received: at, Tickets: 2, Part: 2, Parts: 3,
 		},
 	} {
-		tk := Ticket{Zone: "Europe/Berlin", Changed: &c, Banners: []string{"LATE"}}
-		if got := tk.Heads(); !slices.Equal(got, []string{want, "LATE"}) {
+		tk := Ticket{Zone: "Europe/Berlin", Changed: &c, Received: at, RefusedFor: "want a UUID", Banners: []string{"LATE"}}
+		if got := tk.Heads(); !slices.Equal(got, []string{want, "LATE – refused at 19:31: want a UUID", "LATE"}) {
 			t.Errorf("heads %q, want %q", got, want)
 		}
 	}

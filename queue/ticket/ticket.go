@@ -65,7 +65,10 @@ type Ticket struct {
 	AlsoAt []string `json:"elsewhere,omitempty"`
 	// Changed says that the ticket replaces earlier ones; nil: it replaces none.
 	Changed *Change `json:"changed,omitempty"`
-	// Banners say at its head why this ticket is not like others. See [Ticket.Heads].
+	// RefusedFor is why its request was refused when it came, so that it is printed late; empty: it was not.
+	RefusedFor string `json:"refused_for,omitempty"`
+	// Banners say at its head why this ticket is not like others. See [Ticket.Heads]. Earlier versions stored there
+	// too that it is late.
 	Banners []string `json:"banners,omitempty"`
 	// Later is, on a reprint, the voids of the same check that came since.
 	Later LaterVoids `json:"later,omitempty"`
@@ -107,10 +110,15 @@ func (t *Ticket) SameCheck(o *Ticket) bool {
 
 // Heads are the texts that must be read before the ticket, for every station alike.
 func (t *Ticket) Heads() []string {
-	if t.Changed == nil {
-		return t.Banners
+	var heads []string
+	if t.Changed != nil {
+		heads = append(heads, t.Changed.head(t.Zone))
 	}
-	return append([]string{t.Changed.head(t.Zone)}, t.Banners...)
+	if t.RefusedFor != "" {
+		at, _ := InZone(t.Received, t.Zone)
+		heads = append(heads, fmt.Sprintf("LATE – refused at %s: %s", at.Format("15:04"), t.RefusedFor))
+	}
+	return append(heads, t.Banners...)
 }
 
 // A Change names the tickets that a ticket replaces: those that its station got before under the same request.
@@ -232,23 +240,27 @@ func Question(mayCancel string) string {
 
 // NameMore adds to the notes how many unread fields did not fit, and the job that lists them; 0: there is none.
 func (t *Ticket) NameMore(job uint64) {
-	at := ""
-	if job > 0 {
-		at = fmt.Sprintf(": job %d", job)
-	}
-	name := func(notes *[]string, unread, more *int) {
-		if *more > 0 {
-			*notes, *more = append(*notes, fmt.Sprintf("and %d more%s", *more, at)), 0
+	name := func(notes *[]string, unread *int, more int) {
+		if more > 0 {
+			*notes = append(*notes, MoreUnread(more, job))
 			*unread++
 		}
 	}
 
-	name(&t.Notes, &t.Unread, &t.More)
+	name(&t.Notes, &t.Unread, t.More)
 
 	for i := range t.Lines {
 		l := &t.Lines[i]
-		name(&l.Notes, &l.Unread, &l.More)
+		name(&l.Notes, &l.Unread, l.More)
 	}
+}
+
+// MoreUnread is the note of [Ticket.NameMore].
+func MoreUnread(more int, job uint64) string {
+	if job == 0 {
+		return fmt.Sprintf("and %d more", more)
+	}
+	return fmt.Sprintf("and %d more: job %d", more, job)
 }
 
 // A Line is one item or one modifier.

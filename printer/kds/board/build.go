@@ -52,6 +52,9 @@ func (b *builder) order() *Order {
 		b.addTicket(o, i)
 	}
 
+	if first.t.Whole {
+		o.Kind, o.Number = openOrders, ""
+	}
 	if o.State == Open {
 		b.noteAddsToBumped(o)
 	}
@@ -170,8 +173,12 @@ func (b *builder) addTicket(o *Order, i int) {
 			Tickets: change.Tickets, Clock: ticket.Clock(change.Received, t.Zone), Part: change.Part,
 			Parts: change.Parts})
 	}
+	if t.RefusedFor != "" {
+		shown.Notes = append(shown.Notes, Text{Key: "refused", Text: layout.OneLine(t.RefusedFor),
+			Clock: ticket.Clock(t.Received, t.Zone)})
+	}
 
-	shown.Notes = append(shown.Notes, b.texts(slices.Concat(t.Banners, t.Notes))...)
+	shown.Notes = append(shown.Notes, b.texts(m, slices.Concat(t.Banners, t.Notes), t.More)...)
 	shown.Items = b.items(m)
 	for _, it := range shown.Items {
 		if it.Course != "" && !slices.Contains(o.Courses, it.Course) {
@@ -198,7 +205,7 @@ func (b *builder) items(m *member) []Item {
 			id: line.ID, I: n, Depth: max(line.Depth, 0), Quantity: cmp.Or(layout.OneLine(line.Quantity), "1"),
 			// Without a name its quantity would read as part of the line above.
 			Name:  cmp.Or(layout.OneLine(line.Name), noName),
-			Notes: append(question(line.MayCancel), b.texts(line.Notes)...),
+			Notes: append(question(line.MayCancel), b.texts(m, line.Notes, line.More)...),
 			Seat:  layout.OneLine(line.Seat), Course: layout.OneLine(line.Course),
 			Void: line.Void, Refire: line.Refire, NoRoute: line.NoRoute, Raw: line.Raw, Fire: b.fire(m.t, line),
 		}
@@ -259,12 +266,21 @@ func laterVoids(voids ticket.LaterVoids) (out []Text) {
 	return out
 }
 
-// texts are notes as pages get them.
-func (b *builder) texts(notes []string) (out []Text) {
+// listTexts are the keys of the notes that this program writes into a list of open orders.
+var listTexts = map[string]string{wasOnTheScreen: "was_on_screen", doneOnTheScreen: "done_on_screen", "RUSH": "rush",
+	"POSSIBLE DUPLICATE": "duplicate", "REPRINT": "reprint"}
+
+// texts are notes of a card as pages get them. more is how many unread fields are not among them.
+func (b *builder) texts(m *member, notes []string, more int) (out []Text) {
 	for _, s := range layout.Notes(notes) {
 		text := Text{Text: s, Alarm: b.look.Alarms != nil && b.look.Alarms(s)}
-		if s == ticket.NothingListed {
+		switch {
+		case s == ticket.NothingListed:
 			text = Text{Key: "nothing_listed"}
+		case more > 0 && s == ticket.MoreUnread(more, m.rec.Job):
+			text = Text{Key: "more_unread", Text: strconv.Itoa(more)}
+		case m.t.Whole && listTexts[s] != "":
+			text = Text{Key: listTexts[s]}
 		}
 		out = append(out, text)
 	}

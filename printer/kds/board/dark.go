@@ -13,8 +13,14 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// wasOnTheScreen is on the paper that lists the tickets of a dark screen.
-const wasOnTheScreen = "WAS ON THE SCREEN and is not bumped: may be in preparation"
+// The texts of the paper that lists the tickets of a dark screen, beside those of the tickets.
+const (
+	wasOnTheScreen  = "WAS ON THE SCREEN and is not bumped: may be in preparation"
+	doneOnTheScreen = "done on the screen"
+)
+
+// openOrders is the kind of the order that such a list is, if its backup is a screen.
+const openOrders ticket.Kind = "open_orders"
 
 // NeedPaper reports whether a ticket that was shown is open and not on paper.
 func (b *Board) NeedPaper() bool { return len(b.unprinted()) > 0 }
@@ -136,10 +142,11 @@ func (e *entry) paperLines() []ticket.Line {
 	name := []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type,
 		ticket.Clock(t.Received, t.Zone), layout.Wanted(t)}
 	for i := range lines {
+		lines[i].More = 0 // a note says it, with the job of this ticket
 		parts := append(slices.Clone(name), cmp.Or(lines[i].Course, t.Course))
 		lines[i].Course = strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 		if lines[i].Depth == 0 && slices.Contains(e.rec.Done, i) {
-			lines[i].Notes = append([]string{"done on the screen"}, lines[i].Notes...)
+			lines[i].Notes = append([]string{doneOnTheScreen}, lines[i].Notes...)
 		}
 	}
 

@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,8 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 	first, replaced, raw := order(1, "Burger", "Chips"), of18(5, "1 Fish"), order(6)
 	first.Ticket.Notes, first.Ticket.Lines[1].Notes = []string{"nuts"}, []string{"crisp"}
 	first.Doubt, first.Reprint, raw.Ticket.Raw = true, true, `{"a":1}`
+	first.Ticket.More, first.Ticket.Lines[0].More = 3, 2
+	first.Ticket.NameMore(1)
 	first.Ticket.Rush, first.Ticket.Promised = true, "2026-02-06T22:15:00+11:00"
 	first.Ticket.Course, first.Ticket.Lines[1].Course = "Mains", "Sides"
 	rawVoid := order(8) // its ticket could not be read
@@ -41,7 +44,8 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 
 	got, n := toPaper(t, b, s)
 	want := []string{
-		"#1 · Table B10 · 21:49 · Wanted 22:15 · Mains: 1 Burger; RUSH; nuts; POSSIBLE DUPLICATE; REPRINT",
+		"#1 · Table B10 · 21:49 · Wanted 22:15 · Mains: 1 Burger; RUSH; nuts; " +
+			"and 3 more: job 1; POSSIBLE DUPLICATE; REPRINT; and 2 more: job 1",
 		"#1 · Table B10 · 21:49 · Wanted 22:15 · Sides: 1 Chips; done on the screen; crisp",
 		`#6 · Table B10 · 21:49: 1 {"a":1}; RAW`,
 		"#7 · Table B10 · 21:49: 1 Cake; VOID",
@@ -62,6 +66,23 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 		!got.Whole {
 		t.Errorf("%d tickets, notes %q, whole: %v, lines (-want +got):\n%s", n, got.Notes, got.Whole, diff)
 	}
+	for _, l := range got.Lines {
+		if l.More != 0 {
+			t.Errorf("%s: the list would say again that %d fields are unread", l.Name, l.More)
+		}
+	}
+	backup := open(t, queuetest.NewStore())
+	put(t, backup, ticket.Delivery{Job: 20, Ticket: got})
+	shown := backup.OrderWith(20)
+	var said []string
+	for _, text := range slices.Concat(shown.Tickets[0].Notes, shown.Tickets[0].Items[0].Notes,
+		shown.Tickets[0].Items[1].Notes) {
+		said = append(said, text.Key+text.Text)
+	}
+	wantEqual(t, "a list of open orders that comes out on a screen", "open_orders: was_on_screen; rush; nuts; "+
+		"and 3 more: job 1; duplicate; reprint; and 2 more: job 1; done_on_screen; crisp",
+		string(shown.Kind)+shown.Number+": "+strings.Join(said, "; "))
+
 	for _, b := range []*Board{b, open(t, s)} {
 		if k := card(b, 1); k.State != Open || k.Paper != "grill" || b.NeedPaper() {
 			t.Errorf("the card says %+v", k)

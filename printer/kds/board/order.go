@@ -34,7 +34,7 @@ type Order struct {
 	Undo      Verb  `json:"undo,omitempty"`
 	UndoUntil int64 `json:"undo_until,omitempty"`
 
-	Kind        ticket.Kind `json:"kind,omitempty"`   // "" is an order, or "slip", "test"
+	Kind        ticket.Kind `json:"kind,omitempty"`   // "" is an order, or "slip", "test", "open_orders"
 	Number      string      `json:"number,omitempty"` // as it is called out
 	Table       string      `json:"table,omitempty"`  // as people say it
 	Type        string      `json:"type,omitempty"`
@@ -134,8 +134,9 @@ type Ticket struct {
 // A Text is a note. It may have line breaks.
 type Text struct {
 	// Key says that Text is a part of a sentence, which pages have in their language: "may_cancel", "wanted",
-	// "later_void", a job that came at Clock, "later_voids" and "nothing_listed", without a text, or "replaces", an
-	// order, with when it came, how many tickets it was, and which of several this is.
+	// "later_void", a job that came at Clock, "refused", the reason for which it was refused then, "more_unread", how
+	// many fields the job of the ticket has besides, "replaces", an order, with when it came, how many tickets it was,
+	// and which of several this is; or, without a text, all of it.
 	Key     string `json:"key,omitempty"`
 	Clock   string `json:"clock,omitempty"`
 	Tickets int    `json:"tickets,omitempty"`

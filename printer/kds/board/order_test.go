@@ -273,19 +273,26 @@ func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeCancelledIsAskedInTheStyleOfAVoid(t *testing.T) {
+func TestPagesSayTheSentencesOfTheProgramThemselves(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	d := of18(1, "1 Fish")
 	d.Ticket.MayCancel, d.Ticket.Lines[0].MayCancel, d.Ticket.Promised = "flow: CANCELLED", "step: VOIDED", "19:30"
-	d.Ticket.Notes = []string{ticket.NothingListed}
+	d.Ticket.Notes, d.Ticket.RefusedFor, d.Ticket.More = []string{ticket.NothingListed}, "want a UUID", 3
+	d.Ticket.Lines[0].Notes, d.Ticket.Lines[0].More = []string{"and 2 more: job 9", "done on the screen"}, 2
+	d.Ticket.NameMore(1)
+	d.Ticket.Banners = []string{"LATE – refused at 21:40: as an earlier version said it"}
 	// of a reprint: it was cancelled since
 	d.Ticket.Later = ticket.LaterVoids{{Job: 13, Clock: "21:55"}, {}, {Text: "VOID at 21:56: job 14"}}
 	put(t, b, d)
 	want := [][]Text{
 		{{Key: "may_cancel", Text: "flow: CANCELLED", Void: true},
 			{Key: "later_void", Text: "13", Clock: "21:55", Void: true}, {Key: "later_voids", Void: true},
-			{Text: "VOID at 21:56: job 14", Void: true}, {Key: "wanted", Text: "19:30"}, {Key: "nothing_listed"}},
-		{{Key: "may_cancel", Text: "step: VOIDED", Void: true}},
+			{Text: "VOID at 21:56: job 14", Void: true}, {Key: "wanted", Text: "19:30"},
+			{Key: "refused", Text: "want a UUID", Clock: "21:49"},
+			{Text: "LATE – refused at 21:40: as an earlier version said it"}, {Key: "nothing_listed"},
+			{Key: "more_unread", Text: "3"}},
+		{{Key: "may_cancel", Text: "step: VOIDED", Void: true}, {Text: "and 2 more: job 9"},
+			{Text: "done on the screen"}, {Key: "more_unread", Text: "2"}},
 	}
 	k := card(b, 1)
 	wantEqual(t, "notes", want, [][]Text{k.Notes, k.Items[0].Notes})

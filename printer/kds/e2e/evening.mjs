@@ -66,7 +66,8 @@ export function marked() {
       { key: "replaces", text: "#1", clock: "19:31", part: 1, parts: 2, tickets: 3 },
       { key: "wanted", text: "20:00" },
       { key: "later_void", text: "13", clock: "19:40", void: true }, { key: "later_voids", text: "", void: true },
-      { key: "nothing_listed", text: "" },
+      { key: "nothing_listed", text: "" }, { key: "refused", text: "魚", clock: "19:20" },
+      { key: "more_unread", text: "3" }, { key: "was_on_screen", text: "" }, { key: "done_on_screen", text: "" },
     ],
   };
   const fish = [
@@ -88,6 +89,7 @@ export function marked() {
     ...Array.from({ length: 50 }, (_, i) => cannedOrder(9 + i, ["魚", "肉", "米"])),
     cannedOrder(60, ["魚"], { voids, must_ack_void: true }), cannedOrder(61, ["魚"], alarm),
     cannedOrder(62, ["魚"], { age: 900 }), cannedOrder(63, ["魚"], { ticket: { seen: 0, at: 1 } }),
+    cannedOrder(64, ["魚"], { number: "", table: "", kind: "open_orders" }),
   ];
   return list.map((o) => ({ ...o, server: "王", venue: "海", type: "堂" }));
 }

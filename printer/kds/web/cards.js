@@ -135,7 +135,7 @@ export class Card {
     for (const [kind, text] of banners(t, this.order.kind)) this.banner(kind, text);
     // Allergies of the whole ticket are at the top already.
     for (const n of (t.notes || []).filter((n) => !n.alarm))
-      for (const text of pieces(noteText(n))) this.add(note("p", { ...n, text }));
+      for (const text of pieces(noteText(n, t.job))) this.add(note("p", { ...n, text }));
     const groups = new Map(); // by course, in order of appearance
     for (const item of items) {
       if (this.filter && item.line.course !== this.filter) {
@@ -182,7 +182,7 @@ export class Card {
   lines(line, item) {
     pieces(line.name).forEach((text, n) => this.add(drawLine(line, text, n), item));
     for (const n of line.notes || [])
-      for (const text of pieces(noteText(n))) this.add(note("span", { ...n, text }), item);
+      for (const text of pieces(noteText(n, item.job))) this.add(note("span", { ...n, text }), item);
   }
 
   // void draws what was cancelled or changed, and when. It stands at the end, where the button is. Its ticket, which
@@ -344,10 +344,10 @@ function count(line) {
 const lineText = (line) => (line.void ? word("void") + " " + (line.text || word("all_of_it")) : line.text);
 
 // noteText is the text of a note, or the sentence that its text is a part of.
-function noteText({ key, text, clock, tickets, part, parts }) {
+function noteText({ key, text, clock, tickets, part, parts }, job) {
   if (!key) return text;
   const what = [tickets > 1 && word("tickets", { n: tickets }), text].filter(Boolean).join(", ") || word("order");
-  return word(key, { what, time: clock || "–", piece: parts > 1 ? " (" + part + "/" + parts + ")" : "" });
+  return word(key, { what, job, time: clock || "–", piece: parts > 1 ? " (" + part + "/" + parts + ")" : "" });
 }
 
 function note(tag, { text, alarm, void: isVoid }) {

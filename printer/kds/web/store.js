@@ -89,7 +89,7 @@ export const short = (text) => (text.length > 40 ? text.slice(0, 39) + "…" : t
 
 // nameOf is what a cook calls an order, whatever the till left out.
 export function nameOf(o) {
-  const kind = { slip: word("expired"), test: word("test") }[o.kind];
+  const kind = { slip: word("expired"), test: word("test"), open_orders: word("open_orders") }[o.kind];
   return short(o.number || tableName(o) || kind || o.type || word("order"));
 }
 
