@@ -296,3 +296,24 @@ export async function aLateSnapshotDoesNotUndoChanges(server, browser) {
     await page.waitForTimeout(50);
   }
 }
+
+export async function thePageAndItsStateAndItsCountsAreSentCompressed(server, browser) {
+  const dishes = Array.from({ length: 40 }, (_, i) => order(i + 1, { q: "1", n: "Dish number " + i }));
+  await server.put("hot-line", ...dishes);
+  const page = await open(browser, server, "hot-line", NO_WORKER);
+  for (const path of ["", "/state", "/allday"]) {
+    const url = server.url + "/screen/hot-line" + path;
+    const encoding = await page.evaluate(async (url) => {
+      const got = await fetch(url);
+      await got.text();
+      return got.headers.get("content-encoding");
+    }, url);
+    equal(encoding, "gzip", "the encoding of " + url);
+    const share = await until("the browser has measured " + url, () =>
+      page.evaluate((url) => {
+        const [sent] = performance.getEntriesByName(url, "resource");
+        return sent && sent.encodedBodySize / sent.decodedBodySize;
+      }, url));
+    assert(share < 0.5, url + " is sent with " + share + " of its size");
+  }
+}

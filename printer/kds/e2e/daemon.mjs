@@ -4,9 +4,12 @@
 import { execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PATIENCE, assert, equal, freePort, heads, live, row, until, watch } from "./harness.mjs";
+import {
+  PATIENCE, assert, equal, freePort, heads, live, press, row, texts, until, watch,
+} from "./harness.mjs";
 
 const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11";
 
@@ -80,7 +83,10 @@ metrics: { listen: "127.0.0.1:${d.metrics}" }
       id: randomUUID(),
       orderNumber: String(number),
       retryCount: 0,
-      items: items.map((name) => ({ id: randomUUID(), name, quantity: 1, childItems: [] })),
+      checkId: "check-" + number,
+      items: items.map((item) => ({
+        id: randomUUID(), quantity: 1, childItems: [], ...(typeof item === "string" ? { name: item } : item),
+      })),
     };
     let status; // 503: the disk is slow, and the service tries again
     await until("the webhook answers", async () => {
@@ -149,4 +155,72 @@ export async function fromTheWebhookToTheScreenAndToPaperWhenTheScreenIsDark(ser
   } finally {
     await d.kill();
   }
+}
+
+// withPass runs then(daemon, page, events) with two screens, a pass and a printer, and pages open at all screens. events
+// are the outcomes that a program was told.
+async function withPass(server, browser, then) {
+  const events = [];
+  const program = createServer((request, answer) => {
+    let body = "";
+    request.on("data", (b) => { body += b; });
+    request.on("end", () => {
+      events.push(JSON.parse(body));
+      answer.end();
+    });
+  });
+  await new Promise((done) => program.listen(0, "127.0.0.1", done));
+  const secret = join(server.dir, "secret");
+  writeFileSync(secret, "whsec_" + Buffer.from("only for a test, 24 byte").toString("base64"), { mode: 0o600 });
+  const d = await Daemon.open(server.dir, `
+printers: [ { name: grill, address: "file://PAPER" }, { name: bar, address: "file:///dev/null" } ]
+screens: [ { name: hot-line }, { name: cold }, { name: pass, mode: pass, of: [hot-line, cold] } ]
+routes: [ { when: item.name == "Flat white", to: [bar] }, { to: [hot-line, cold] } ]
+outcomes: { url: "http://127.0.0.1:${program.address().port}/", secret_file: ${secret} }
+`);
+  try {
+    const page = {};
+    for (const station of ["hot-line", "cold", "pass"]) {
+      page[station] = await watch(await browser.newPage());
+      await page[station].goto(d.url + "/screen/" + station);
+      await live(page[station]);
+    }
+    await then(d, page, events);
+    for (const one of Object.values(page)) await one.close();
+  } catch (e) {
+    throw new Error(e.stack + "\n" + d.log);
+  } finally {
+    await d.kill();
+    program.closeAllConnections();
+    program.close();
+  }
+}
+
+export async function anOrderIsToldToBeReadyWhenItsLastPartIsBumped(server, browser) {
+  await withPass(server, browser, async (d, page, events) => {
+    const ready = () => events.filter((e) => e.type === "order.ready");
+    await d.order(18, "Burger");
+    for (const station of ["hot-line", "cold"])
+      await until("it is at " + station, async () => String(await heads(page[station])) === "#18");
+    await press(page["hot-line"], "#18", ".act");
+    const told = () => page.pass.$$eval(".told", (l) => l.map((e) => e.textContent));
+    await until("the pass has the first part", async () => String(await told()) === "HOT LINE ✓,COLD 1");
+    const at = Date.now();
+    await press(page.cold, "#18", ".act");
+    await until("the program is told", async () => ready().length);
+    equal(ready().map((e) => e.data.number), ["18"], "the orders that are ready");
+    assert(Date.parse(ready()[0].timestamp) >= at, "it was told before its last part was done");
+    await until("the pass says it too", async () => String(await told()) === "HOT LINE ✓,COLD ✓");
+  });
+}
+
+export async function whatAPrinterGotAndWasVoidedIsNotReadAtThePass(server, browser) {
+  await withPass(server, browser, async (d, page) => {
+    await d.order(19, "Steak", { name: "Flat white", quantity: 2 });
+    await row(page.pass, "#19").locator(".number").click();
+    await until("the bar has two", async () => String(await texts(page.pass, ".partline")) === "2 Flat white");
+    await d.order(19, "Chips", { name: "Flat white", isVoid: true });
+    await until("one is left", async () => String(await texts(page.pass, ".partline")) === "1 Flat white");
+    assert(!/VOID/.test(await page.pass.innerText("#board")), "the void is still read");
+  });
 }

@@ -1,6 +1,8 @@
 // The pass: orders in rows, what is known of each part of them, and what is told when they are ready.
 
-import { assert, card, contrast, equal, heads, open, press, row, rows, texts, until } from "./harness.mjs";
+import {
+  assert, card, contrast, equal, heads, live, open, press, row, rows, set, texts, until,
+} from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { atThePass, evening } from "./evening.mjs";
 
@@ -11,6 +13,9 @@ export async function thePassHasARowForEachOrderAndTheReadyOnesFirst(server, bro
   server.orders = evening(52).map(atThePass);
   for (const [width, height, least] of [[1024, 600, 12], [1280, 800, 12], [1920, 1080, 25]]) {
     const page = await open(browser, server, "pass", { viewport: { width, height } });
+    await set(page, { size: "m" });
+    await page.reload();
+    await live(page);
     const seen = await rows(page);
     assert(seen.length >= least, width + ": only " + seen.length + " rows");
     equal(seen.slice(0, 11), server.orders.filter((o) => o.ready).map((o) => o.number), "the ready ones");
