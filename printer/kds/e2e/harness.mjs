@@ -221,9 +221,9 @@ export const contrasts = (texts) =>
       return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
     };
     return list.filter((e) => e.offsetWidth && e.textContent.trim() && !e.closest(".measure")).map((e) => {
-      let back = e;
-      while (rgb(getComputedStyle(back).backgroundColor)[3] === 0) back = back.parentElement;
-      const [a, b] = [light(getComputedStyle(e).color), light(getComputedStyle(back).backgroundColor)];
+      let behind = e;
+      while (rgb(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+      const [a, b] = [light(getComputedStyle(e).color), light(getComputedStyle(behind).backgroundColor)];
       return [e.outerHTML.slice(0, 200), Math.max(a, b) / Math.min(a, b)];
     });
   });
