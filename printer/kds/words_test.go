@@ -70,7 +70,7 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	}
 	// The scripts and the server put these names together.
 	built := strings.Fields(`may_cancel wanted replaces later_void later_voids nothing_listed more_unread
-		refused was_on_screen done_on_screen printer_down screen_down
+		late_refused was_on_screen done_on_screen printer_down screen_down
 		chip_wait chip_expired chip_held chip_gone chip_out_paper chip_out_display chip_out_screen
 		part_voided part_bumped part_dark part_open part_pending part_printing part_held part_failed part_confirmed
 		part_processed part_sent part_shown part_taken part_expired part_moved part_cancelled
@@ -143,5 +143,8 @@ func readWords(t *testing.T) (table map[string][]string) {
 	b, err := os.ReadFile("web/words.json")
 	must(t, err)
 	must(t, json.Unmarshal(b, &table))
+	if keys := regexp.MustCompile(`(?m)^  "\w+":`).FindAll(b, -1); len(keys) != len(table) {
+		t.Fatalf("the table has %d keys and %d rows: one is twice, and hides the other", len(table), len(keys))
+	}
 	return table
 }

@@ -174,7 +174,7 @@ func (b *builder) addTicket(o *Order, i int) {
 			Parts: change.Parts})
 	}
 	if t.RefusedFor != "" {
-		shown.Notes = append(shown.Notes, Text{Key: "refused", Text: layout.OneLine(t.RefusedFor),
+		shown.Notes = append(shown.Notes, Text{Key: "late_refused", Text: layout.OneLine(t.RefusedFor),
 			Clock: ticket.Clock(t.Received, t.Zone)})
 	}
 

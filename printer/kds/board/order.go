@@ -134,9 +134,9 @@ type Ticket struct {
 // A Text is a note. It may have line breaks.
 type Text struct {
 	// Key says that Text is a part of a sentence, which pages have in their language: "may_cancel", "wanted",
-	// "later_void", a job that came at Clock, "refused", the reason for which it was refused then, "more_unread", how
-	// many fields the job of the ticket has besides, "replaces", an order, with when it came, how many tickets it was,
-	// and which of several this is; or, without a text, all of it.
+	// "later_void", a job that came at Clock, "late_refused", the reason for which it was refused then, "more_unread",
+	// how many fields the job of the ticket has besides, or "replaces", an order, with when it came, how many tickets
+	// it was, and which of several this is. Any other key is a whole sentence.
 	Key     string `json:"key,omitempty"`
 	Clock   string `json:"clock,omitempty"`
 	Tickets int    `json:"tickets,omitempty"`

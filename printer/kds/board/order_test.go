@@ -288,7 +288,7 @@ func TestPagesSayTheSentencesOfTheProgramThemselves(t *testing.T) {
 		{{Key: "may_cancel", Text: "flow: CANCELLED", Void: true},
 			{Key: "later_void", Text: "13", Clock: "21:55", Void: true}, {Key: "later_voids", Void: true},
 			{Text: "VOID at 21:56: job 14", Void: true}, {Key: "wanted", Text: "19:30"},
-			{Key: "refused", Text: "want a UUID", Clock: "21:49"},
+			{Key: "late_refused", Text: "want a UUID", Clock: "21:49"},
 			{Text: "LATE – refused at 21:40: as an earlier version said it"}, {Key: "nothing_listed"},
 			{Key: "more_unread", Text: "3"}},
 		{{Key: "may_cancel", Text: "step: VOIDED", Void: true}, {Text: "and 2 more: job 9"},

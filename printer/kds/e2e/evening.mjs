@@ -66,7 +66,7 @@ export function marked() {
       { key: "replaces", text: "#1", clock: "19:31", part: 1, parts: 2, tickets: 3 },
       { key: "wanted", text: "20:00" },
       { key: "later_void", text: "13", clock: "19:40", void: true }, { key: "later_voids", text: "", void: true },
-      { key: "nothing_listed", text: "" }, { key: "refused", text: "魚", clock: "19:20" },
+      { key: "nothing_listed", text: "" }, { key: "late_refused", text: "魚", clock: "19:20" },
       { key: "more_unread", text: "3" }, { key: "was_on_screen", text: "" }, { key: "done_on_screen", text: "" },
     ],
   };
