@@ -145,7 +145,8 @@ func TestTheHeadOfAChangeNamesWhatItReplaces(t *testing.T) {
 			Order: "Table 7", Received: at, Tickets: 2, Part: 2, Parts: 3,
 		},
 	} {
-		tk := Ticket{Zone: "Europe/Berlin", Changed: &c, Received: at, RefusedFor: "want a UUID", Banners: []string{"LATE"}}
+		tk := Ticket{Zone: "Europe/Berlin", Changed: &c, Received: at, RefusedFor: "want a UUID",
+			Banners: []string{"LATE"}}
 		if got := tk.Heads(); !slices.Equal(got, []string{want, "LATE – refused at 19:31: want a UUID", "LATE"}) {
 			t.Errorf("heads %q, want %q", got, want)
 		}
