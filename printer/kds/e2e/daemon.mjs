@@ -157,8 +157,8 @@ export async function fromTheWebhookToTheScreenAndToPaperWhenTheScreenIsDark(ser
   }
 }
 
-// withPass runs then(daemon, page, events) with two screens, a pass and a printer, and pages open at all screens. events
-// are the outcomes that a program was told.
+// withPass runs then(daemon, page, events) with two screens, a pass and a printer, and pages open at all screens.
+// events are the outcomes that a program was told.
 async function withPass(server, browser, then) {
   const events = [];
   const program = createServer((request, answer) => {

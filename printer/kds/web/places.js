@@ -7,8 +7,8 @@ export class Places {
     this.byKey = new Map(); // {column, top, columns}
   }
 
-  // place finds where cards go. show(column, card, segments, top) is called for each; divide(card) returns the pieces of
-  // a card, one for each column. Only the first of several begins at top.
+  // place finds where cards go. show(column, card, segments, top) is called for each; divide(card) returns the pieces
+  // of a card, one for each column. Only the first of several begins at top.
   place(cards, height, perPage, divide, show) {
     this.forget(new Set(cards.map((c) => c.order.key)), perPage);
     const taken = []; // for each column: from where to where
