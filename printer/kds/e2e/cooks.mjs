@@ -135,6 +135,12 @@ export async function aPageWhosePostsFailIsNotLive(server, browser) {
   server.refuse.delete("/shown");
   await live(page);
   assert(!(await page.isVisible("#cover")), "the cover stays");
+
+  server.refuse.add("/shown");
+  await page.waitForSelector("body.notlive.polling", { timeout: PATIENCE });
+  await server.kill(); // no order arrives any more, and the page says so
+  await page.waitForSelector("body.notlive:not(.polling)", { timeout: PATIENCE });
+  assert(/No connection/.test(await page.innerText("#cover")), "it says why it is not live now");
   page.wrong = []; // the answers that were refused
 }
 

@@ -126,11 +126,12 @@ export class Connection {
       if (this.stream && this.stream.readyState === 1) this.handler.onLive(wasLive);
       return;
     }
-    if (!this.notLive || deaf !== this.wasDeaf) this.handler.onNotLive(this.liveUntil, deaf && !silent);
+    const isDeaf = deaf && !silent; // a page that hears nothing either shows no new orders
+    if (!this.notLive || isDeaf !== this.wasDeaf) this.handler.onNotLive(this.liveUntil, isDeaf);
     if (!this.notLive) this.polledAt = 0;
     if (!this.notLive && silent) this.open();
     this.notLive = true;
-    this.wasDeaf = deaf;
+    this.wasDeaf = isDeaf;
     // A stream that opened and stays silent is of no use.
     if (silent && t - this.openedAt > 2 * this.beat) this.open();
     if (t - this.polledAt > this.beat) this.poll();
