@@ -24,12 +24,12 @@ var kinds = []kind{
 
 	{name: "power cycle twice while it prints", change: roomy, needs: fence, held: 2, stays: true,
 		cause: breaksAtLine(3, 2)},
-	{name: "power breaks down at each black line", change: roomy, needs: fence, held: dozen, stays: true,
+	{name: "power breaks down at each black line", change: roomy, needs: fence, held: tickets, stays: true,
 		cause: breaksAtLine(3, -1)},
 
 	// It loses its buffer and keeps its connection.
 	{name: "restarts its engine", change: roomy, needs: fence, cause: behindIt((*kitchen).ClearBuffer)},
-	{name: "ESC @ clears its buffer", change: roomy, needs: fence, held: dozen, stays: true,
+	{name: "ESC @ clears its buffer", change: roomy, needs: fence, held: tickets, stays: true,
 		cause: func(k *kitchen) { k.ClearAtReset(time.Second) }},
 	{name: "its cover is opened and closed", change: roomy, needs: fence,
 		cause: behindIt(set(virtual.CoverOpen)), mend: clearAll(virtual.CoverOpen)},
@@ -84,7 +84,7 @@ var kinds = []kind{
 	{name: "closes when idle for 0.3 s", change: crawling,
 		cause: func(k *kitchen) { k.CloseAfterIdle(300 * time.Millisecond) }},
 	{name: "cuts off one answer", cause: func(k *kitchen) { k.cutOff(1) }},
-	{name: "cuts off all answers", held: dozen, stays: true, cause: func(k *kitchen) { k.cutOff(-1) }},
+	{name: "cuts off all answers", held: tickets, stays: true, cause: func(k *kitchen) { k.cutOff(-1) }},
 	{name: "resets clients at once", cause: early(0, reset), mend: stay},
 	{name: "resets clients after 10 ms", cause: early(10, reset), mend: stay},
 	{name: "closes clients after 10 ms", cause: early(10, closeOrderly), mend: stay},

@@ -24,7 +24,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// TestOutcomesAreWhatThePaperSays lets each kind of printer have a dozen tickets, with each set of answers, and
+// TestOutcomesAreWhatThePaperSays lets each kind of printer have five tickets, with each set of answers, and
 // compares the claims with the paper. The fast tests have it in memory and simulated time, the full suite over real
 // sockets.
 func TestOutcomesAreWhatThePaperSays(t *testing.T) {
@@ -94,14 +94,12 @@ func outcomesOverTCP(t *testing.T) {
 	}
 }
 
-// tickets is how many a printer gets: in memory enough to see how it goes on. The mishap is at the second one.
-var tickets = map[wire]int{overTCP: dozen, inMemory: 5}
-
-const dozen = 12
+// tickets is how many a printer gets, enough to see how it goes on. The mishap is at the second one.
+const tickets = 5
 
 // play prints the tickets, which have the numbers from 1 on. Result 0 has the time when the mishap ended.
 func play(t *testing.T, w wire, f kind, a capability, drawn drawing) []result {
-	r := make([]result, tickets[w]+1)
+	r := make([]result, tickets+1)
 	o := virtual.Options{Can: a.can, Remembers: true, ReceiveBuffer: 4096}
 	if f.change != nil {
 		f.change(&o)
@@ -310,14 +308,14 @@ func (c copies) String() string {
 
 // A drawing is how the drawn lines of the tickets look on paper, and how many bytes such a line has.
 type drawing struct {
-	dots [dozen + 1]string
+	dots [tickets + 1]string
 	size int
 }
 
 // draw prints the tickets on a printer in order.
 func draw(t *testing.T, w wire) (d drawing) {
 	k, dev, p := setUp(t, w, virtual.Options{Can: capabilities[0].can})
-	for n := 1; n <= tickets[w]; n++ {
+	for n := 1; n <= tickets; n++ {
 		if r := deliver(t.Context(), p, n, 0); r.outcome != string(ticket.Confirmed) {
 			t.Fatal(r)
 		}
