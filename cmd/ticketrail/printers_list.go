@@ -44,14 +44,6 @@ PROOF is the best evidence that the station can give for a ticket:
 			return err
 		}
 
-		// On stderr and first: they concern the whole kitchen, and JSON on stdout stays
-		// readable by a program.
-		for _, n := range all.Notices {
-			if err := printLine(c.err, "ATTENTION: %s", n); err != nil {
-				return err
-			}
-		}
-
 		selected, err := selectStations(all.Stations, args)
 		if err == nil {
 			err = c.show(selected, func() error { return c.stationTable(selected, time.Now().In(c.location())) })

@@ -53,11 +53,9 @@ type Moment struct {
 	Text string    `json:"text"` // for people
 }
 
-// Stations is every station, with the notices of the daemon.
+// Stations is every station.
 type Stations struct {
 	Stations []finding.Station `json:"stations"`
-	// Notices are findings that need a person now and are of no station: a quarantined database, a full disk.
-	Notices []string `json:"notices,omitempty"`
 }
 
 // PrintRejectOptions say how a refused request is printed.

@@ -1,12 +1,8 @@
 package admin
 
-import (
-	"testing"
+import "testing"
 
-	"github.com/google/go-cmp/cmp"
-)
-
-func TestAListOfStationsHasWhatNeedsAPerson(t *testing.T) {
+func TestAListOfStationsSaysWhatToDo(t *testing.T) {
 	c := startDaemon(t)
 	if err := c.Hold(t.Context(), "grill", "cleaning"); err != nil {
 		t.Fatal(err)
@@ -14,9 +10,6 @@ func TestAListOfStationsHasWhatNeedsAPerson(t *testing.T) {
 	all, err := c.Stations(t.Context())
 	if err != nil {
 		t.Fatal(err)
-	}
-	if d := cmp.Diff([]string{"the database was damaged: see the log"}, all.Notices); d != "" {
-		t.Errorf("notices: -want +got\n%s", d)
 	}
 	if len(all.Stations) != 3 || all.Stations[0].Advice == "" {
 		t.Errorf("%+v", all.Stations)
