@@ -17,6 +17,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
+// init makes rapid draw the same values on every machine. -rapid.seed=0 draws other ones at each run.
+func init() { flag.Set("rapid.seed", "1") }
+
 // The model is the queue in its simplest form: a list of jobs for each lane, and a set of keys.
 
 func TestTheQueueDoesWhatTheModelDoes(t *testing.T) {

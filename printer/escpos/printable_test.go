@@ -2,6 +2,7 @@ package escpos
 
 import (
 	"bytes"
+	"flag"
 	"strings"
 	"testing"
 	"unicode"
@@ -14,6 +15,9 @@ import (
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
 )
+
+// init makes rapid draw the same values on every machine. -rapid.seed=0 draws other ones at each run.
+func init() { flag.Set("rapid.seed", "1") }
 
 func TestLettersAModelLacksAreReplaced(t *testing.T) {
 	full := model(t, "generic-80mm")
@@ -176,7 +180,7 @@ func hostile() *rapid.Generator[string] {
 			unicode.Devanagari, unicode.Cyrillic), 0, 12, -1),
 		rapid.StringOfN(rapid.RuneFrom(nil, unicode.M, unicode.Cf, unicode.So, unicode.No), 0, 8, -1),
 		rapid.SampledFrom([]string{"\x10\x04\x01", "\x1b@", "\x1dV\x00", "\x00", "café 5€", "”", "] ", "\u0301",
-			"\ufe0f\u0301", "\u200d", "\xff", "~", "2⅓", "宫"}),
+			"\ufe0f\u0301", "\u200d", "\u20e3", "\xff", "~", "2⅓", "宫"}),
 	)
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(piece, 1, 5).Draw(t, "pieces"), "")

@@ -141,7 +141,7 @@ func (c *composer) values(d *ticket.Delivery) map[string]Span {
 	clock, date := clockAndDate(t.Received, t.Zone)
 	values := map[string]Span{
 		"venue":       {Text: c.text(t.VenueName), Style: Style{Bold: true}},
-		"number":      {Text: ticket.NumberLabel(c.text(t.Number)), Style: c.sized(c.NumberSize, Size{2, 2})},
+		"number":      {Text: c.text(ticket.NumberLabel(c.text(t.Number))), Style: c.sized(c.NumberSize, Size{2, 2})},
 		"label":       {Text: c.label, Style: c.sized(c.NumberSize, Size{2, 2})},
 		"table":       {Text: ticket.TableLabel(c.text(t.Table), t.Type), Style: c.sized(c.TableSize, Size{2, 2})},
 		"type":        {Text: c.text(t.Type), Style: tall},

@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,9 @@ import (
 
 	"ticketrail/queue/queuetest"
 )
+
+// init makes rapid draw the same values on every machine. -rapid.seed=0 draws other ones at each run.
+func init() { flag.Set("rapid.seed", "1") }
 
 // A boardModel is the specification of a board in its simplest form: orders with their tickets, in the order
 // in which they came, and the presses on each. All tickets have a Burger and Chips; a void cancels Chips. Tickets of
