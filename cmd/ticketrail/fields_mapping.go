@@ -77,7 +77,7 @@ func (o object) suggest() (key string, many, isKnown bool) {
 
 // isCode says that a value is nothing that a person has written for a cook: it has digits or underscores, and no blank.
 func isCode(value string) bool {
-	return value == "true" || strings.ContainsAny(value, "0123456789_") && !strings.Contains(value, " ")
+	return strings.ContainsAny(value, "0123456789_") && !strings.Contains(value, " ")
 }
 
 // mapping is the YAML of ticket.fields and ticket.silence: the present configuration, and the keys that map or
@@ -116,7 +116,7 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 		case key != "" && (many || comments[key] == "") && !slices.Contains(paths, owner.within):
 			fields[key] = append(slices.Clip(paths), owner.within)
 			comments[key] += fmt.Sprintf("    # %s: %s\n", f.Path, about)
-		case (!isKnown || key != "" && !many) && isCode(f.Example):
+		case (!isKnown || key != "" && !many) && isCode(f.Example) && !plan.MayWarn(f.Path, f.Example):
 			fmt.Fprintf(&silence, "    - %s # %s\n", yamlText(f.Path), about)
 		default:
 			fmt.Fprintf(&stay, "    # - %s # %s\n", yamlText(f.Path), about)
@@ -141,7 +141,7 @@ func mapping(all admin.Fields, unread []admin.Field) string {
 		out.WriteString("  silence: # no cook sees these\n" + silence.String())
 	}
 	if stay.Len() > 0 {
-		out.WriteString("    # People may have written these for a cook. To silence one, move it to silence:\n")
+		out.WriteString("    # A cook may need these. To silence one, move it to silence:\n")
 		out.WriteString(stay.String())
 	}
 

@@ -20,6 +20,7 @@ func TestTheMappingOfUnreadFieldsIsAConfigurationThatSilencesNoWarning(t *testin
 		field("records.items.kitchenHint", "hot\" # plate"), field("records.items.extras.cook_note", "crisp"),
 		field("records.items.product.allergyInfo", "nuts"), field("records.items.preModifier.name", "NO_1"),
 		field("records.buyer.guestName", "Ana"), field("records.guest_name_2", "B0"), field("records.dueAt", "19:30"),
+		field("records.items.stage", "CANCELLED_BY_GUEST"), field("records.items.glutenFree", "true"),
 		field("records.loyalty tier", "T1"), field("records.mood", "good"), field("noteForAll", "x1"),
 	}
 	all := admin.Fields{
@@ -42,8 +43,10 @@ func TestTheMappingOfUnreadFieldsIsAConfigurationThatSilencesNoWarning(t *testin
     - records.guest_name_2 # "B0", 2 orders, prints under the header
     - records.dueAt # "19:30", 2 orders, prints under the header
     - "records.loyalty tier" # "T1", 2 orders, prints under the header
-    # People may have written these for a cook. To silence one, move it to silence:
+    # A cook may need these. To silence one, move it to silence:
     # - records.items.preModifier.name # "NO_1", 2 orders, prints under its item
+    # - records.items.stage # "CANCELLED_BY_GUEST", 2 orders, prints under its item
+    # - records.items.glutenFree # "true", 2 orders, prints under its item
     # - records.mood # "good", 2 orders, prints under the header
     # - noteForAll # "x1", 2 orders, prints under the first header
 `

@@ -231,8 +231,12 @@ func isWantedTime(in, key string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wantedTime, w) })
 }
 
-// MayWarn says whether a path has a word of a warning, such as an allergy or a note: it must not be missed.
-func MayWarn(path string) bool { return hasWordLike(path, warningWords) }
+// MayWarn says whether a field must not be missed: its path has a word of a warning, such as an allergy or a note, or
+// its value may say that something is not to be cooked.
+func MayWarn(path, value string) bool {
+	field := unread{key: path, value: value}
+	return hasWordLike(path, warningWords) || field.mayCancel() || field.removal() != ""
+}
 
 // hasWordLike says whether a word of the key begins with one of the beginnings. A refundable dish is not refunded, so
 // words on -able do not count.

@@ -39,7 +39,7 @@ func (a *App) fieldFindings() (out []finding.Finding) {
 			ticket.Plural(len(unread), "unread field")+" in the orders of "+v.Name, "",
 			"ticketrail fields shows them, and what maps or silences them")
 		slices.SortStableFunc(unread, func(a, b receiver.Field) int {
-			if warns := plan.MayWarn(a.Path); warns != plan.MayWarn(b.Path) {
+			if warns := plan.MayWarn(a.Path, a.Example); warns != plan.MayWarn(b.Path, b.Example) {
 				if warns {
 					return -1
 				}

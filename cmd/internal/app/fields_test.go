@@ -60,7 +60,7 @@ func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T)
 func TestAnUnreadWarningIsTheFirstExample(t *testing.T) {
 	runDaemonWith(t, withoutPolls, func(k *testDaemon) {
 		k.Send(`{"records":[{"id":"o","items":[{"name":"Pie",` +
-			`"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"tableAlert":"nuts"}]}]}`)
+			`"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"tableAlert":"nuts","stage":"CANCELLED_BY_GUEST"}]}]}`)
 		synctest.Wait()
 		all, err := k.App.Findings(k.T.Context())
 		k.must(err)
@@ -69,7 +69,8 @@ func TestAnUnreadWarningIsTheFirstExample(t *testing.T) {
 		for _, f := range all {
 			examples = append(examples, f.Examples...)
 		}
-		if len(examples) == 0 || examples[0] != "records.items.tableAlert: nuts (1 order)" {
+		if len(examples) < 2 || examples[0] != "records.items.stage: CANCELLED_BY_GUEST (1 order)" ||
+			examples[1] != "records.items.tableAlert: nuts (1 order)" {
 			k.T.Errorf("the examples are %q", examples)
 		}
 	}, "grill")

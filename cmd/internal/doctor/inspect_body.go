@@ -18,7 +18,7 @@ const markUnread = "NOT READ"
 // markBody returns the body, which contract.Open has read, one value on a line with its use.
 func markBody(body []byte, leaves []plan.Leaf, colour bool) string {
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, bytes.TrimPrefix(body, []byte("\ufeff")), "", "  "); err != nil {
+	if err := json.Indent(&indented, bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff"))), "", "  "); err != nil {
 		return layout.Clean(string(body)) + "\n" // one that contract.Open has cut
 	}
 

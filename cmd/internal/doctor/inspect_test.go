@@ -19,7 +19,7 @@ ticket: { silence: [records.items.station2] }
 	}
 	const body = "\ufeff" + `{"records":[{"id":"r","orderNumber":7,"tags":[],"items":[
 		{"name":"Pie <hot>","quantity":1.50,"wish":"so\u001b[31mon","lots":["a","b"],"price":3.5,"station2":"K"},
-		{"name":"Ale\u009b","wish":null,"a":1,"b":2,"c":3,"d":4,"e":5}]}]}`
+		{"name":"Ale\u009b","wish":null,"a":1,"b":2,"c":3,"d":4,"e":5}]}]}` + "\n"
 	want := `{
   "records": [
     {
@@ -51,7 +51,8 @@ ticket: { silence: [records.items.station2] }
     }
   ]
 }
-`
+
+records[0].items[0] "Pie <hot>"`
 	for colour, unread := range map[bool]string{false: "NOT READ", true: "\x1b[1;31mNOT READ\x1b[0m"} {
 		var out bytes.Buffer
 		if _, err := Inspect(conf, strings.NewReader(body), "", "", colour, &out); err != nil {
