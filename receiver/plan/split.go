@@ -147,17 +147,16 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, ofEnvelope remai
 	stations := s.splitItems(rec, header)
 	for _, list := range rest.lists {
 		// Elements of such a list are no items, so no route sees them: each station of the record gets them.
-		lines := span{from: len(s.lines)}
+		from := len(s.lines)
 		s.addList(list, 0, ticket.Line{Void: header.Void, Refire: header.Refire})
-		lines.to = len(s.lines)
 		for i := range stations {
-			stations[i].spans = append(stations[i].spans, lines)
+			stations[i].lines = append(stations[i].lines, s.lines[from:]...)
 		}
 	}
 
 	for i := range stations {
 		out := header
-		out.Lines = stations[i].lines(s.lines)
+		out.Lines = append(stations[i].lines, stations[i].noRoute...)
 		s.add(stations[i].station, out)
 	}
 }
@@ -190,7 +189,7 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (all []stat
 		if key, ok := s.addItem(item, 0, ticket.Line{Void: t.Void, Refire: t.Refire, Hold: t.Hold}); ok {
 			last = key.float()
 		}
-		runs[i] = run{i, last, span{from: from, to: len(s.lines)}}
+		runs[i] = run{item: i, key: last, from: from, to: len(s.lines)}
 	}
 
 	// Items with equal keys stay as received. An item without a key stays behind the item it followed, because it
@@ -204,70 +203,50 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (all []stat
 			stations = append(stations, s.fallback)
 		}
 		if s.trace != nil {
-			s.trace.item(s.record, r.item, s.lines[r.lines.from].Name, stations, routed)
+			s.trace.item(s.record, r.item, s.lines[r.from].Name, stations, routed)
 		}
-		r.lines.noRoute = !routed
 		for _, name := range stations {
-			all = addLines(all, name, r.lines)
+			all = s.addLines(all, name, r, routed)
 		}
 	}
 	return all
 }
 
-// A run is an item and its place on the ticket.
+// A run is an item with its lines and those of everything nested below it: from ≤ index < to.
 type run struct {
-	item  int // its index
-	key   float64
-	lines span
+	item     int // its index
+	key      float64
+	from, to int
 }
 
-// A stationLines names the lines of a record that one station gets.
+// A stationLines has the lines of a record that one station gets.
 type stationLines struct {
 	station string
-	spans   []span
+	lines   []ticket.Line
+	// noRoute are the items that no route matched. They come last and are marked, so that they cannot be mistaken for
+	// this station's usual dishes.
+	noRoute []ticket.Line
 }
 
-// A span is the lines of one item and of everything nested below it: from ≤ index < to.
-type span struct {
-	from, to int
-	noRoute  bool // no route matched the item, so it came to the fallback
-}
-
-// addLines adds lines to a station. Stations keep the order in which they first got an
-// item. There are few, so a list is enough.
-func addLines(all []stationLines, station string, lines span) []stationLines {
-	at := slices.IndexFunc(all, func(s stationLines) bool { return s.station == station })
+// addLines adds the lines of an item to a station. Stations keep the order in which they first got an item. There are
+// few, so a list is enough. The lines are copied, because NoRoute is a matter of this ticket only.
+func (s *splitter) addLines(all []stationLines, station string, item run, routed bool) []stationLines {
+	at := slices.IndexFunc(all, func(own stationLines) bool { return own.station == station })
 	if at < 0 {
 		at = len(all)
 		all = append(all, stationLines{station: station})
 	}
 
-	all[at].spans = append(all[at].spans, lines)
+	own, lines := &all[at], s.lines[item.from:item.to]
+	if routed {
+		own.lines = append(slices.Grow(own.lines, len(lines)), lines...)
+		return all
+	}
+	for _, line := range lines {
+		line.NoRoute = true
+		own.noRoute = append(own.noRoute, line)
+	}
 	return all
-}
-
-// lines copies the station's lines from all lines of the record. Items that no route matched come last
-// and are marked, so that they cannot be mistaken for this station's usual dishes. They are
-// copied because NoRoute is a matter of this ticket only.
-func (own *stationLines) lines(all []ticket.Line) []ticket.Line {
-	count := 0
-	for _, s := range own.spans {
-		count += s.to - s.from
-	}
-
-	out := make([]ticket.Line, 0, count)
-	for _, noRoute := range []bool{false, true} {
-		for _, s := range own.spans {
-			if s.noRoute != noRoute {
-				continue
-			}
-			for _, l := range all[s.from:s.to] {
-				l.NoRoute = noRoute
-				out = append(out, l)
-			}
-		}
-	}
-	return out
 }
 
 // stations returns the stations that the routes choose for an item. routed is false if no route matches it, or
