@@ -129,9 +129,7 @@ func newTestbed(tb testing.TB, change func(*Options, *Policy)) *testbed {
 	if change != nil {
 		change(&o, p)
 	}
-	r, err := New(o)
-	must(tb, err)
-	b.Receiver = r
+	b.Receiver = New(o)
 	return b
 }
 

@@ -2,13 +2,10 @@ package receiver
 
 import (
 	"crypto/sha256"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -23,9 +20,9 @@ type Planner interface {
 }
 
 // A Policy is everything that a reload may change. Each request is served by one policy to its end. Package config has
-// the defaults of its fields.
+// the defaults of its fields, and checks them.
 type Policy struct {
-	Path string // of the endpoint, without parameters
+	Path string // of the endpoint, of letters, digits and . _ ~ - between slashes
 	// Secrets, if there are any, are alternatives for one more path segment that callers must send.
 	// There are two while the secret is being replaced.
 	Secrets []string
@@ -35,7 +32,7 @@ type Policy struct {
 	AllowFrom      []netip.Prefix // callers' addresses; empty: any
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed; empty: none
 
-	Venues []Venue // the allow-list
+	Venues []Venue // the allow-list: each id, which is a UUID, once
 	// Plan and Names are called concurrently.
 	Plan  Planner    // required
 	Names plan.Names // may be nil
@@ -60,7 +57,7 @@ type Venue struct {
 	secretOwner string // whose secret its requests must have: its id, or "" for the policy's
 }
 
-// A compiledPolicy is a Policy that was checked and copied. It never changes.
+// A compiledPolicy is a copy of a Policy. It never changes.
 //
 // Everything that a request needs is in one value, so that a reload in the middle of a request
 // cannot check it by the old policy and plan it by the new one.
@@ -86,8 +83,8 @@ type secret struct {
 	venue string // the id of its venue; "": the policy's
 }
 
-// compile checks a policy and copies the parts that a caller could still change.
-func compile(from *Policy) (*compiledPolicy, error) {
+// compile copies the parts of a policy that a caller could still change.
+func compile(from *Policy) *compiledPolicy {
 	compiled := &compiledPolicy{Policy: *from, address: addressExtractor(from.TrustedProxies),
 		venues: make(map[string]*Venue, len(from.Venues))}
 	compiled.Secrets, compiled.Venues = nil, nil // those below are hashed
@@ -96,48 +93,20 @@ func compile(from *Policy) (*compiledPolicy, error) {
 	compiled.AllowFrom = slices.Clone(from.AllowFrom)
 	compiled.TrustedProxies = slices.Clone(from.TrustedProxies)
 
-	var problems []error
-	if compiled.Plan == nil {
-		problems = append(problems, errors.New("plan: missing"))
-	}
-	if !strings.HasPrefix(compiled.Path, "/") || strings.ContainsAny(compiled.Path, ":*") {
-		// Echo's router reads : and * in a path as parameters. The path is not quoted: it may be secret.
-		problems = append(problems, errors.New("path: must begin with / and must not contain : or *"))
-	}
-
 	compiled.addSecrets(from.Secrets, "")
 	// Without a venue, too: the answer must not depend on the venues if none has a secret.
 	compiled.openPath = len(from.Secrets) == 0 &&
 		(len(from.Venues) == 0 || slices.ContainsFunc(from.Venues, func(v Venue) bool { return len(v.Secrets) == 0 }))
-	for i, v := range from.Venues {
-		problems = append(problems, compiled.addVenue(i, v))
+	for _, v := range from.Venues {
+		v.ID, _ = contract.CanonicalID(v.ID) // it is compared with the header, and stored
+		if len(v.Secrets) > 0 {
+			v.secretOwner = v.ID
+			compiled.addSecrets(v.Secrets, v.ID)
+		}
+		v.Secrets = nil // they are hashed
+		compiled.venues[v.ID] = &v
 	}
-
-	if err := errors.Join(problems...); err != nil {
-		return nil, err
-	}
-	return compiled, nil
-}
-
-// addVenue adds the venue with index i, as in the configuration, to the allow-list.
-func (p *compiledPolicy) addVenue(i int, v Venue) error {
-	id, ok := contract.CanonicalID(v.ID)
-	if !ok {
-		return fmt.Errorf("venues[%d].id: %q is not a UUID", i, v.ID)
-	}
-	if p.venues[id] != nil {
-		return fmt.Errorf("venues[%d].id: %s is defined twice", i, id)
-	}
-
-	v.ID = id // canonical: it is compared with the header, and stored
-	if len(v.Secrets) > 0 {
-		v.secretOwner = id
-		p.addSecrets(v.Secrets, id)
-	}
-	v.Secrets = nil // they are hashed
-
-	p.venues[id] = &v
-	return nil
+	return compiled
 }
 
 func (p *compiledPolicy) addSecrets(all []string, venue string) {

@@ -16,7 +16,6 @@ package receiver
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -113,8 +112,8 @@ type Receiver struct {
 	lastRequests  sync.Map      // of each venue: [time.Time] by id
 }
 
-// New checks o and makes a [Receiver].
-func New(o Options) (*Receiver, error) {
+// New makes a [Receiver].
+func New(o Options) *Receiver {
 	log := o.Logger.With("component", "receiver")
 	receiver := &Receiver{
 		intake:   o.Intake,
@@ -134,10 +133,8 @@ func New(o Options) (*Receiver, error) {
 	for venue, at := range o.LastRequests {
 		receiver.lastRequests.Store(venue, at)
 	}
-	if err := receiver.SetPolicy(o.Policy); err != nil {
-		return nil, err
-	}
-	return receiver, nil
+	receiver.SetPolicy(o.Policy)
+	return receiver
 }
 
 // LastRequest is when the last request of an allowed venue and device came, whatever its body was: it tells whether the
@@ -148,18 +145,12 @@ func (r *Receiver) LastRequest(venue string) time.Time {
 	return last
 }
 
-// SetPolicy checks p and applies it to requests that arrive from now on. Requests that have begun finish
-// with the policy they began with. The caller may change p itself afterwards, but not the targets of
-// p.Plan and p.Names. After an error nothing has changed.
-func (r *Receiver) SetPolicy(p *Policy) error {
-	compiled, err := compile(p)
-	if err != nil {
-		return fmt.Errorf("set the receiver's policy: %w", err)
-	}
-
+// SetPolicy applies p to requests that arrive from now on. Requests that have begun finish with the policy they began
+// with. The caller may change p itself afterwards, but not the targets of p.Plan and p.Names.
+func (r *Receiver) SetPolicy(p *Policy) {
+	compiled := compile(p)
 	r.policy.Store(compiled)
 	r.router.Store(r.routes(compiled))
-	return nil
 }
 
 // ServeHTTP answers one request, by the policy that is active now.

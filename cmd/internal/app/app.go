@@ -133,9 +133,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err = a.openDoors(); err != nil {
 		return nil, err
 	}
-	if err = a.begin(ctx, first); err != nil {
-		return nil, err
-	}
+	a.begin(ctx, first)
 	return a, nil
 }
 

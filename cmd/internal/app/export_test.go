@@ -45,7 +45,7 @@ func (a *App) Open(now time.Time) bool { return a.venues.open(now) }
 func (a *App) Apply(conf *config.Config) error {
 	built, err := a.build(conf)
 	if err == nil {
-		err = a.apply(built)
+		a.apply(built)
 	}
 	return err
 }

@@ -76,11 +76,11 @@ func (a *App) openReceiver(ctx context.Context, policy *receiver.Policy) (err er
 	if err != nil {
 		return err
 	}
-	a.receiver, err = receiver.New(receiver.Options{
+	a.receiver = receiver.New(receiver.Options{
 		Intake: a.queue, Policy: policy, Classify: classify, Reject: a.rejects.Keep, LastRequests: lastRequests,
 		Shapes: a.shapes, Logger: a.log, Registerer: a.registry,
 	})
-	return err
+	return nil
 }
 
 // openNotices makes the parts that work by themselves: they fetch from a relay, and tell others of this daemon.
@@ -200,7 +200,7 @@ func (a *App) serveOn(l net.Listener, name string, serve func(context.Context) e
 }
 
 // begin begins to print, even before Run: tickets from before a restart are older than any that can arrive now.
-func (a *App) begin(ctx context.Context, first *snapshot) error {
+func (a *App) begin(ctx context.Context, first *snapshot) {
 	zone := ""
 	if z := a.zone(); z != nil {
 		zone = z.String()
@@ -208,5 +208,5 @@ func (a *App) begin(ctx context.Context, first *snapshot) error {
 	if err := a.queue.TellStations(ctx, a.startConfig.Stations(), zone); err != nil {
 		a.log.Error("no slip says what happened to the database", "err", err) // the disk; the next start tells
 	}
-	return a.apply(first)
+	a.apply(first)
 }

@@ -42,15 +42,12 @@ func (a *App) build(conf *config.Config) (*snapshot, error) {
 	return next, nil
 }
 
-// apply makes s active, or changes nothing: only its first step returns an error. (Swap reports a screen of the pass
-// that cannot be opened in the listings, and the kitchen works without it.) A request that is being planned at that
-// moment uses the old routes. If they name a station that s does not have, its queue becomes an orphan: a queue with
-// tickets whose station is not configured. The ticket is kept. The old tickets are not touched: each has its station
-// and its text stored with it.
-func (a *App) apply(s *snapshot) error {
-	if err := a.receiver.SetPolicy(s.policy); err != nil {
-		return err
-	}
+// apply makes s active. Nothing in it fails. (Swap reports a screen of the pass that cannot be opened in the listings,
+// and the kitchen works without it.) A request that is being planned at that moment uses the old routes. If they name a
+// station that s does not have, its queue becomes an orphan: a queue with tickets whose station is not configured. The
+// ticket is kept. The old tickets are not touched: each has its station and its text stored with it.
+func (a *App) apply(s *snapshot) {
+	a.receiver.SetPolicy(s.policy)
 	a.active.Store(s.conf)
 	a.forgetFields(s.conf)
 	a.service.use(s.conf) // before Swap, because the clock of the screens asks for the venue's time zone
@@ -64,7 +61,6 @@ func (a *App) apply(s *snapshot) error {
 	a.notifier.Use(s.conf.Notify)
 	a.source.use(s.conf.Source)
 	a.metrics.Loaded(true)
-	return nil
 }
 
 // A ReloadResult is the result of a reload of the configuration. Tests and the demo read it; an operator reads the
@@ -119,17 +115,13 @@ func (a *App) reload() (done ReloadResult, err error) {
 	if err != nil {
 		return done, err
 	}
-	return a.activate(next)
+	return a.activate(next), nil
 }
 
 // activate applies next, and returns the warnings.
-func (a *App) activate(next *snapshot) (done ReloadResult, err error) {
-	if err = a.apply(next); err != nil {
-		return done, err
-	}
-	done.Warnings = slices.Concat(next.conf.Warnings, next.stations.Warnings)
-	done.Restart = a.needsRestart()
-	return done, nil
+func (a *App) activate(next *snapshot) ReloadResult {
+	a.apply(next)
+	return ReloadResult{Warnings: slices.Concat(next.conf.Warnings, next.stations.Warnings), Restart: a.needsRestart()}
 }
 
 // needsRestart lists keys of the active configuration that take effect only after a restart. The listener of the

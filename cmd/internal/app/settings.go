@@ -49,7 +49,7 @@ func (s *settings) Change(seen string, edit setup.Edit) ([]string, error) {
 	}
 
 	known := s.a.active.Load().Warnings
-	done, err := s.a.loaded(s.a.activate(next))
+	done, err := s.a.loaded(s.a.activate(next), nil)
 	return slices.DeleteFunc(done.Warnings, func(w string) bool { return slices.Contains(known, w) }), err
 }
 

@@ -47,10 +47,7 @@ func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.Venu
 
 	entries := slices.Collect(maps.Values(now))
 	if s.entries == nil || !reflect.DeepEqual(now, s.entries) {
-		if err := s.apply(s.conf, entries); err != nil {
-			s.log.Error("a change of the venues is not used", "err", err)
-			return nil
-		}
+		s.apply(s.conf, entries)
 		s.entries = now
 		s.log.Info("venues known", "venues", len(now))
 	}
@@ -62,8 +59,8 @@ func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.Venu
 	return lost
 }
 
-// apply makes a policy active, or changes nothing. It is called with s.mu.
-func (s *server) apply(conf *config.Relay, entries []store.VenueEntry) (err error) {
+// apply makes a policy active. It is called with s.mu.
+func (s *server) apply(conf *config.Relay, entries []store.VenueEntry) {
 	venues := []config.Venue{}
 	for _, v := range entries {
 		venues = append(venues, configured(v))
@@ -71,12 +68,11 @@ func (s *server) apply(conf *config.Relay, entries []store.VenueEntry) (err erro
 
 	policy := daemon.Policy(conf.With(venues), envelope{})
 	if s.receiver == nil {
-		s.receiver, err = receiver.New(receiver.Options{Intake: s.stream, Policy: policy, Classify: store.Classify,
+		s.receiver = receiver.New(receiver.Options{Intake: s.stream, Policy: policy, Classify: store.Classify,
 			Reject: s.stream.Keep, Logger: s.log, Registerer: s.registry})
-	} else {
-		err = s.receiver.SetPolicy(policy)
+		return
 	}
-	return err
+	s.receiver.SetPolicy(policy)
 }
 
 // venues is how many are known; -1: none could be read since the start.
@@ -96,9 +92,8 @@ func (s *server) reload() {
 	conf, err := config.LoadRelay(s.o.ConfigPath)
 	if err == nil {
 		s.mu.Lock()
-		if err = s.apply(conf, slices.Collect(maps.Values(s.entries))); err == nil {
-			s.conf = conf
-		}
+		s.apply(conf, slices.Collect(maps.Values(s.entries)))
+		s.conf = conf
 		s.mu.Unlock()
 	}
 	if err != nil {
