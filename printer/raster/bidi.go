@@ -15,10 +15,10 @@ import (
 // Arabic digits) are separated here. A wrong order can turn "12 x 3" into "3 x 12", which is a
 // different order.
 
-// assignLevels gives every character its embedding level (UAX #9): odd levels are read from right
+// assignLevels gives every letter its embedding level (UAX #9): odd levels are read from right
 // to left. way is the base direction. Spaces at both ends keep level 0: they come from the layout
 // and position the text in its columns.
-func assignLevels(cc []character, way layout.Direction) {
+func assignLevels(cc []unit, way layout.Direction) {
 	first, last := 0, len(cc)
 	for first < last && cc[first].base() == ' ' {
 		first++
@@ -79,8 +79,8 @@ func assignLevels(cc []character, way layout.Direction) {
 	}
 }
 
-// setLevel sets the level of all characters of a run.
-func setLevel(cc []character, level int) {
+// setLevel sets the level of all letters of a run.
+func setLevel(cc []unit, level int) {
 	for i := range cc {
 		cc[i].level = level
 	}
@@ -111,22 +111,22 @@ func leadingNumber(classes []bidi.Class, behind bool) (n int) {
 }
 
 // visualOrder reverses text that is read from right to left: rule L2 of UAX #9.
-func visualOrder(rr []run) []run {
+func visualOrder(uu []unit) []unit {
 	top := 0
-	for _, r := range rr {
-		top = max(top, r.level)
+	for _, u := range uu {
+		top = max(top, u.level)
 	}
 
 	for ; top > 0; top-- {
-		for i := 0; i < len(rr); i++ {
+		for i := 0; i < len(uu); i++ {
 			start := i
-			for i < len(rr) && rr[i].level >= top {
+			for i < len(uu) && uu[i].level >= top {
 				i++
 			}
-			slices.Reverse(rr[start:i])
+			slices.Reverse(uu[start:i])
 		}
 	}
-	return rr
+	return uu
 }
 
 // mirrored returns the mirror image of a bracket, as right-to-left text needs it. A bracket is an

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-text/typesetting/language"
 	"golang.org/x/image/font/gofont/goregular"
 )
 
@@ -97,11 +98,11 @@ func TestARemovedFontGivesABoxNotALostTicket(t *testing.T) {
 	path := write(t, "font.ttf", goregular.TTF)
 	d := drawer(t, path)
 	must(t, os.Remove(path))
-	if m, ok := d.fonts[0].draw(unit{text: "x", columns: 1}, cellFor(12), simplified); ok {
+	if m, ok := d.fonts[0].draw(unit{text: []rune("x"), columns: 1}, cellFor(12), simplified); ok {
 		t.Errorf("it draws %v", m)
 	}
 	c := cellFor(12)
-	m, _ := d.unit(unit{font: 0, text: "x", columns: 1}, c, c, simplified)
+	m, _ := d.unit(unit{font: 0, text: []rune("x"), columns: 1}, c, c, simplified)
 	checkImage(t, m, c.w, c.h)
 	if !m.black(0, c.h/2) {
 		t.Error("there is no box")
@@ -126,7 +127,7 @@ func FuzzFont(f *testing.F) {
 		c := cellFor(12)
 		for _, s := range []string{"g", "Å", "fi", "Ω"} {
 			d.fonts[0].hasAll([]rune(s))
-			m, _ := d.unit(unit{font: 0, text: s, columns: 2, run: true}, c, c, simplified)
+			m, _ := d.unit(unit{font: 0, text: []rune(s), columns: 2, script: language.Thai}, c, c, simplified)
 			checkImage(t, m, 2*c.w, c.h)
 		}
 	})

@@ -187,9 +187,9 @@ func composeGlyph(u unit, v variant) glyph {
 
 	// Prefer the composed letter: its accent was drawn for it. Fall back to the letter and separate
 	// marks.
-	text := []rune(norm.NFC.String(u.text))
+	text := []rune(norm.NFC.String(string(u.text)))
 	if !builtInHas(text[0]) {
-		text = []rune(norm.NFD.String(u.text))
+		text = []rune(norm.NFD.String(string(u.text)))
 	}
 
 	composed := glyphIn(text[0], v)

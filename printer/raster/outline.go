@@ -119,18 +119,16 @@ func (o *outline) draw(u unit, c cell, v variant) (m Image, ok bool) {
 
 // shape lays out the text of a unit with HarfBuzz.
 func (o *outline) shape(u unit, v variant) shape {
-	text := []rune(u.text)
-
 	buf := harfbuzz.NewBuffer()
-	buf.AddRunes(text, 0, -1)
+	buf.AddRunes(u.text, 0, -1)
 
 	// Single characters are already in visual order; only runs are handed over in reading order.
 	buf.Props.Direction = harfbuzz.LeftToRight
-	if u.rtl && u.run {
+	if u.rightToLeft() && u.isShaped() {
 		buf.Props.Direction = harfbuzz.RightToLeft
 	}
 
-	buf.Props.Script = language.LookupScript(text[0])
+	buf.Props.Script = language.LookupScript(u.base())
 	// The language of a dish is not known. Fonts use it only for regional shapes.
 	buf.Props.Language = language.NewLanguage([...]string{"zh-hans", "zh-hant", "ja"}[v])
 
@@ -200,7 +198,7 @@ func (s shape) fit(u unit, c cell, upem float32) fitted {
 	// The advance counts too, so that the space around the ink stays.
 	left, right := min(0, s.left), max(s.advance, s.right)
 	if wide := right - left; wide > 0 {
-		if u.run {
+		if u.isShaped() {
 			fits.sx *= 1.2
 		}
 		fits.sx = min(fits.sx, width/wide)
@@ -209,9 +207,9 @@ func (s shape) fit(u unit, c cell, upem float32) fitted {
 	fits.dx = -left * fits.sx
 	switch over := width - (right-left)*fits.sx; {
 	// Single characters are centred in their columns. Runs start at the side they are read from.
-	case !u.run:
+	case !u.isShaped():
 		fits.dx += over / 2
-	case u.rtl:
+	case u.rightToLeft():
 		fits.dx += over
 	}
 	return fits

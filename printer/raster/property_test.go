@@ -123,7 +123,7 @@ func checkDrawn(t interface{ Fatalf(string, ...any) }, d *Drawer, text string) {
 	for _, u := range d.units(had, layout.FirstStrong, 10_000, false) {
 		columns += u.columns
 		if u.font == noFont {
-			t.Fatalf("%q is a box", u.text)
+			t.Fatalf("%q is a box", string(u.text))
 		}
 	}
 	if want := layout.Width(had); columns != want {

@@ -75,13 +75,13 @@ func (d *Drawer) fontFor(text []rune) int {
 // largeFont returns the font from a file for the Chinese, Japanese and Korean characters of enlarged
 // text, or noFont. The built-in font has 12×12 dots for one, which become squares that are hard to
 // read; an outline becomes finer instead. One font draws all of them, also the punctuation.
-func (d *Drawer) largeFont(cc []character) int {
-	for _, c := range cc {
-		if !unicode.In(c.base(), unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+func (d *Drawer) largeFont(letters []unit) int {
+	for _, u := range letters {
+		if !unicode.In(u.base(), unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
 			continue
 		}
 		for i, f := range d.fonts {
-			if !f.squares && f.hasAll(c.text) {
+			if !f.squares && f.hasAll(u.text) {
 				return i
 			}
 		}
@@ -166,8 +166,7 @@ func (d *Drawer) span(s layout.Span, columns int, c cell, v variant) (text, outl
 	return text, outlines
 }
 
-// unit draws a piece with a place of its own: a character with its marks, or a run of a script whose
-// letters change with their neighbours. A font from a file draws it enlarged. If the font breaks
+// unit draws one unit. A font from a file draws it enlarged. If the font breaks
 // now, the piece is drawn with the built-in font, at worst as a box: a ticket with a box is better
 // than none.
 func (d *Drawer) unit(u unit, normal, enlarged cell, v variant) (m Image, isEnlarged bool) {

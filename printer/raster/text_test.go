@@ -17,7 +17,7 @@ func visualTextIn(d *Drawer, text string, way layout.Direction) string {
 			b.WriteString(strings.Repeat(" ", u.columns))
 			continue
 		}
-		b.WriteString(u.text)
+		b.WriteString(string(u.text))
 	}
 	return b.String()
 }

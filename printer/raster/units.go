@@ -8,33 +8,30 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// A unit is drawn as one piece and placed at a column.
+// A unit is drawn as one piece and placed at a column: a letter with its marks, or several letters of one script that
+// are shaped together.
 type unit struct {
-	font    int // an index into Drawer.fonts, or noFont, builtIn or blank
-	text    string
+	text    []rune // in reading order
 	columns int
-	rtl     bool
-	run     bool // several characters that are shaped together
+	font    int             // an index into Drawer.fonts, or noFont, builtIn or blank
+	level   int             // embedding level; odd is right-to-left
+	script  language.Script // of letters that change with their neighbours, which a font from a file draws; else 0
 }
 
-// A character is a letter with its marks.
-type character struct {
-	text    []rune
-	columns int
-	font    int
-	level   int // embedding level; odd is right-to-left
-}
+// base is the first letter, without its marks.
+func (u unit) base() rune { return u.text[0] }
 
-// base is the letter, without its marks.
-func (c character) base() rune { return c.text[0] }
+func (u unit) rightToLeft() bool { return u.level%2 == 1 }
+
+func (u unit) isShaped() bool { return u.script != 0 }
 
 // maxMarks is how many marks of a letter are drawn; no language uses more than four.
 const maxMarks = 8
 
-// characters splits off as much of text as fits into so many columns. Characters without a width
+// letters splits off as much of text as fits into so many columns. Characters without a width
 // belong to the letter before them.
-func characters(text string, columns int) []character {
-	var cc []character
+func letters(text string, columns int) []unit {
+	var uu []unit
 	for i, r := range text {
 		wide := layout.Width(text[i : i+runeLen(text[i:])])
 		if wide > columns {
@@ -43,14 +40,14 @@ func characters(text string, columns int) []character {
 		columns -= wide
 
 		// Marks beyond maxMarks are dropped: they would only blacken the letter.
-		switch last := len(cc) - 1; {
+		switch last := len(uu) - 1; {
 		case wide > 0:
-			cc = append(cc, character{text: []rune{r}, columns: wide})
-		case last >= 0 && len(cc[last].text) <= maxMarks:
-			cc[last].text = append(cc[last].text, r)
+			uu = append(uu, unit{text: []rune{r}, columns: wide})
+		case last >= 0 && len(uu[last].text) <= maxMarks:
+			uu[last].text = append(uu[last].text, r)
 		}
 	}
-	return cc
+	return uu
 }
 
 // units returns the units of text in visual order, from the left. The text is cut to the columns
@@ -58,72 +55,67 @@ func characters(text string, columns int) []character {
 //
 // large says that the text is drawn larger than normal.
 func (d *Drawer) units(text string, base layout.Direction, columns int, large bool) []unit {
-	cc := characters(text, columns)
-	assignLevels(cc, base)
+	uu := letters(text, columns)
+	assignLevels(uu, base)
 
 	largeFont := noFont
 	if large {
-		largeFont = d.largeFont(cc)
+		largeFont = d.largeFont(uu)
 	}
 
-	for i, c := range cc {
-		if cc[i].font = largeFont; largeFont == noFont || c.columns < 2 || !d.fonts[largeFont].hasAll(c.text) {
-			cc[i].font = d.fontFor(c.text)
+	for i, u := range uu {
+		if uu[i].font = largeFont; largeFont == noFont || u.columns < 2 || !d.fonts[largeFont].hasAll(u.text) {
+			uu[i].font = d.fontFor(u.text)
 		}
 	}
 
-	var uu []unit
-	for _, line := range visualOrder(d.runs(cc)) {
-		uu = append(uu, line.unit())
+	uu = visualOrder(d.joined(uu))
+	for i, u := range uu {
+		switch {
+		case len(u.text) == 1 && isInvisible(u.base()):
+			uu[i].font = blank
+		case u.rightToLeft() && !u.isShaped(): // in a shaped unit HarfBuzz mirrors the brackets
+			u.text[0] = mirrored(u.base())
+		}
 	}
 	return uu
 }
 
-// A run is consecutive characters that one font draws together, in reading order.
-type run struct {
-	character
-	shaped bool
-	script language.Script
-}
-
-// runs joins neighbours that must be shaped together. A space between two of them becomes part of
-// the run, because there a word is as wide as its letters, not as its columns. Thai or
+// joined joins neighbours that must be shaped together. A space between two of them becomes part of
+// the unit, because there a word is as wide as its letters, not as its columns. Thai or
 // Devanagari drawn letter by letter would be unreadable.
-func (d *Drawer) runs(cc []character) []run {
-	var rr []run
-	for i, c := range cc {
-		next := run{character: c}
-		if c.font >= 0 {
-			next.script = language.LookupScript(c.base())
-			next.shaped = needsShaping(next.script)
+func (d *Drawer) joined(letters []unit) []unit {
+	var uu []unit
+	for i, next := range letters {
+		if script := language.LookupScript(next.base()); next.font >= 0 && needsShaping(script) {
+			next.script = script
 		}
 
-		count := len(rr)
+		count := len(uu)
 		switch {
-		case count > 0 && next.shaped && rr[count-1].joins(next):
-			rr[count-1].add(c)
-		// Word, space, word: one run, if the font has the space.
-		case count > 1 && next.shaped && cc[i-1].base() == ' ' && rr[count-1].level == next.level &&
-			rr[count-2].joins(next) &&
-			d.fonts[c.font].hasAll([]rune{' '}):
-			rr[count-2].add(rr[count-1].character)
-			rr[count-2].add(c)
-			rr = rr[:count-1]
+		case count > 0 && uu[count-1].joins(next):
+			uu[count-1].add(next)
+		// Word, space, word: one unit, if the font has the space.
+		case count > 1 && letters[i-1].base() == ' ' && uu[count-1].level == next.level && uu[count-2].joins(next) &&
+			d.fonts[next.font].hasAll([]rune{' '}):
+			uu[count-2].add(uu[count-1])
+			uu[count-2].add(next)
+			uu = uu[:count-1]
 		default:
-			rr = append(rr, next)
+			uu = append(uu, next)
 		}
 	}
-	return rr
+	return uu
 }
 
-// joins reports whether o continues r: same font, level and script.
-func (r run) joins(o run) bool {
-	return r.shaped && r.font == o.font && r.level == o.level && r.script == o.script
+// joins reports whether o continues u: same font, level and script.
+func (u unit) joins(o unit) bool {
+	return u.isShaped() && u.font == o.font && u.level == o.level && u.script == o.script
 }
 
-func (r *run) add(c character) {
-	r.text = append(r.text, c.text...)
-	r.columns += c.columns
+func (u *unit) add(o unit) {
+	u.text = append(u.text, o.text...)
+	u.columns += o.columns
 }
 
 // needsShaping reports whether the letters of a script change with their neighbours, or do not fit
@@ -137,23 +129,6 @@ func needsShaping(s language.Script) bool {
 		return false
 	}
 	return true
-}
-
-// unit turns a run into a piece to draw. Brackets in right-to-left text are mirrored here; in shaped
-// runs HarfBuzz does that.
-func (r run) unit() unit {
-	made := unit{font: r.font, columns: r.columns, rtl: r.level%2 == 1, run: r.shaped}
-
-	if len(r.text) == 1 && isInvisible(r.base()) {
-		made.font = blank
-		return made
-	}
-
-	if made.rtl && !r.shaped {
-		r.text[0] = mirrored(r.base())
-	}
-	made.text = string(r.text)
-	return made
 }
 
 // runeLen returns how many bytes the first character of s has.
