@@ -35,10 +35,16 @@ func Resync(p profile.Profile) []byte {
 // with each attempt: more than the box has. The lines beyond print transcribed.
 const maxDrawnBytes = 8 << 20
 
-// draw writes a line as an image and reports whether it did. A line wider than the paper is drawn
-// smaller, because nothing may be cut off; one that would be illegible then is not drawn.
+// draw writes a line as an image and reports whether it did. The whole line is drawn, so characters that the printer has
+// and no font does are replaced too. A line wider than the paper is drawn smaller, because nothing may be cut off; one
+// that would be illegible then is not drawn.
 func (e *encoder) draw(l layout.Line) bool {
-	if e.drawer == nil || l.Width() > 2*e.p.Columns || len(e.out) > maxDrawnBytes {
+	if e.drawer == nil || len(e.out) > maxDrawnBytes {
+		return false
+	}
+
+	l = withText(l, e.drawable)
+	if l.Width() > 2*e.p.Columns {
 		return false
 	}
 	return e.image(e.drawer.Line(l, max(e.p.Columns, l.Width()), e.p.Dots), 0)

@@ -95,36 +95,22 @@ func (e *encoder) line(l layout.Line) {
 		}
 	}
 
-	ready, ok := e.prepare(l)
 	switch {
-	case ok:
-		e.writeLine(ready)
-	case !e.draw(ready):
+	case e.hasAll(l.Text()):
+		e.writeLine(l)
+	case !e.draw(l):
 		letters := charset{pages: e.pages, twoByte: e.twoByte} // nothing is drawn
-		for i := range ready.Spans {
-			ready.Spans[i].Text = letters.printable(ready.Spans[i].Text)
-		}
-		e.writeLine(ready)
+		e.writeLine(withText(l, letters.printable))
 	}
 }
 
-// prepare returns l with printable text. ok says that the printer has all its characters.
-func (e *encoder) prepare(l layout.Line) (_ layout.Line, ok bool) {
-	l.Spans = slices.Clone(l.Spans) // the spans belong to the caller
-	ok = true
+// withText returns l with its text changed. The spans of l belong to the caller.
+func withText(l layout.Line, change func(string) string) layout.Line {
+	l.Spans = slices.Clone(l.Spans)
 	for i := range l.Spans {
-		if text := &l.Spans[i].Text; !e.hasAll(*text) {
-			*text = e.printable(*text)
-			ok = ok && e.hasAll(*text)
-		}
+		l.Spans[i].Text = change(l.Spans[i].Text)
 	}
-
-	if !ok {
-		for i := range l.Spans { // the whole line is drawn, so its other characters must be drawable too
-			l.Spans[i].Text = e.drawable(l.Spans[i].Text)
-		}
-	}
-	return l, ok
+	return l
 }
 
 // writeLine writes a line in the printer's own characters.
