@@ -12,10 +12,8 @@ const (
 	StatusReply                 // answer of one byte to GS r or GS I 1 to 3, in Byte
 	ProcessIDReply              // everything before the GS ( H with this ID is printed
 	NoPaperReply                // sent by some printers instead of the ID if they are out of paper
-	OfflineReply                // the printer went offline; sent if that report was requested
 	BlockReply                  // another block, such as the answer to GS I; Byte is its header, Data its text
-	XON                         // the buffer has room again
-	XOFF                        // the buffer is full
+	FlowControl                 // XON or XOFF, in Byte: the buffer has room again, or is full
 )
 
 // A Reply is one message from a printer. Its Kind says which fields are set.
@@ -57,10 +55,9 @@ const (
 	xon  = 0x11
 	xoff = 0x13
 
-	blockStatus  = 0x37 // header of the answer to a GS ( H
-	idEcho       = 0x22
-	noPaper      = 0x33
-	offlineCause = 0x23
+	blockStatus = 0x37 // header of the answer to a GS ( H
+	idEcho      = 0x22
+	noPaper     = 0x33
 )
 
 // Feed reads b and returns the replies that are complete. The replies are the same however the
@@ -75,10 +72,8 @@ func (p *Parser) Feed(b []byte) []Reply {
 
 func (p *Parser) feed(out []Reply, c byte) []Reply {
 	switch {
-	case c == xon:
-		return append(out, Reply{Kind: XON})
-	case c == xoff:
-		return append(out, Reply{Kind: XOFF})
+	case c == xon, c == xoff:
+		return append(out, Reply{Kind: FlowControl, Byte: c})
 	case p.inBlock && !p.asbInBlock:
 		return p.continueBlock(out, c)
 	case isRealTime(c):
@@ -153,7 +148,7 @@ func (p *Parser) continueBlock(out []Reply, c byte) []Reply {
 	switch {
 	case p.discarding:
 		return out
-	case c == blockStatus && p.isStatusBlock(noPaper, offlineCause):
+	case c == blockStatus && p.isStatusBlock(noPaper):
 		out = p.closeBlock(out) // the NUL that ends it is missing: our ids contain no 37h
 		p.openBlock(c)
 		return out
@@ -189,8 +184,6 @@ func (p *Parser) closeBlock(out []Reply) []Reply {
 		return append(out, Reply{Kind: ProcessIDReply, ID: [4]byte(data[1:])})
 	case p.discarding: // reported as unknown already
 	case p.isStatusBlock(noPaper): // reported already
-	case p.isStatusBlock(offlineCause):
-		out = append(out, Reply{Kind: OfflineReply, Data: data[1:]})
 	default:
 		out = append(out, Reply{Kind: BlockReply, Byte: p.header, Data: data})
 	}

@@ -23,12 +23,12 @@ func repliesText(replies []Reply) string {
 			words = append(words, fmt.Sprintf("id(%s)", r.ID))
 		case BlockReply:
 			words = append(words, fmt.Sprintf("block(%02x %q)", r.Byte, r.Data))
-		case OfflineReply:
-			words = append(words, fmt.Sprintf("offline(%q)", r.Data))
+		case FlowControl:
+			words = append(words, fmt.Sprintf("flow(%02x)", r.Byte))
 		case UnknownReply:
 			words = append(words, fmt.Sprintf("unknown(% x)", r.Data))
 		default:
-			words = append(words, map[Kind]string{NoPaperReply: "no paper", XON: "XON", XOFF: "XOFF"}[r.Kind])
+			words = append(words, "no paper")
 		}
 	}
 	return strings.Join(words, " ")
@@ -48,14 +48,14 @@ func TestRepliesAreRecognizedByTheirFixedBits(t *testing.T) {
 		{"NoPaper", "73\x00", "no paper"},
 		{"NoPaperWithAnID", "73AbCd\x00\x12", "no paper rt(12)"},
 		{"NoPaperWithoutItsEndThenTheID", "737\"AbCd\x00", "no paper id(AbCd)"},
-		{"Offline", "7#A\x00", `offline("A")`},
+		{"Offline", "7#A\x00", `block(37 "#A")`},
 		{"Maker", "_EPSON\x00", `block(5f "EPSON")`},
 		{"Settings", "=a=b\x00", `block(3d "a=b")`},
-		{"FlowControl", "\x13\x12\x11", "XOFF rt(12) XON"},
-		{"ASBWithFlowControlInside", "\x10\x13\x00\x00\x11\x0f", "XOFF XON asb(10 00 00 0f)"},
+		{"FlowControl", "\x13\x12\x11", "flow(13) rt(12) flow(11)"},
+		{"ASBWithFlowControlInside", "\x10\x13\x00\x00\x11\x0f", "flow(13) flow(11) asb(10 00 00 0f)"},
 		{"ASBWithRealTimeInside", "\x10\x00\x16\x00\x0f", "rt(16) asb(10 00 00 0f)"},
 		{"ASBWithABlockInside", "\x10\x00\x007\"AbCd\x00\x0f", "id(AbCd) asb(10 00 00 0f)"},
-		{"ABlockWithFlowControlInside", "7\"A\x13b\x11Cd\x00", "XOFF XON id(AbCd)"},
+		{"ABlockWithFlowControlInside", "7\"A\x13b\x11Cd\x00", "flow(13) flow(11) id(AbCd)"},
 		{"ABlockWithRealTimeInside", "7\"A\x12bC\x16d\x00", "rt(12) rt(16) id(AbCd)"},
 		{"ABlockWithASBInside", "7\"A\x10\x00\x00\x0fbCd\x00", "asb(10 00 00 0f) id(AbCd)"},
 		{"ASBTwice", "\x10\x00\x00\x0f\x18\x00\x0c\x0f", "asb(10 00 00 0f) asb(18 00 0c 0f)"},
