@@ -21,7 +21,7 @@ const (
 // then returned unchanged. All mistakes at once, because each reload that fails costs the operator
 // a round.
 func (p Profile) Override(over map[string]any) (Profile, error) {
-	out := p.clone()
+	out := p
 	known := out.keys()
 	var problems []error
 
@@ -107,16 +107,12 @@ func (k key) set(v any) error {
 	return nil
 }
 
-// wholeNumber accepts the Go types that YAML, JSON and viper decode a whole number to. JSON decodes
-// every number to float64.
+// wholeNumber accepts the types that YAML and JSON decode a whole number to, if it is not too large for an int: JSON
+// decodes every number to float64.
 func wholeNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
 		return n, true
-	case int64:
-		return int(n), int64(int(n)) == n
-	case uint64:
-		return int(n), n <= 1<<31
 	case float64:
 		return int(n), n == float64(int(n)) // not for NaN
 	}
@@ -145,40 +141,28 @@ func quoted(v any) string {
 // setCodePages parses a list of NAME=NUMBER.
 func setCodePages(to *[]CodePage, v any) error {
 	const use = "use a list like [CP437=0, WPC1252=16], the preferred one first"
-	var texts []string
-	switch l := v.(type) {
-	case []string:
-		texts = l
-	case []any:
-		for _, e := range l {
-			text, ok := e.(string)
-			if !ok {
-				return fmt.Errorf("%s is not valid; %s", quoted(e), use)
-			}
-			texts = append(texts, text)
-		}
-	}
-
-	if len(texts) == 0 {
+	list, _ := v.([]any)
+	if len(list) == 0 {
 		return fmt.Errorf("%s is not valid; %s", quoted(v), use)
 	}
 
-	pages := make([]CodePage, 0, len(texts))
-	for _, s := range texts {
-		name, number, _ := strings.Cut(s, "=")
+	pages := make([]CodePage, 0, len(list))
+	for _, element := range list {
+		text, _ := element.(string)
+		name, number, _ := strings.Cut(text, "=")
 		parsed, err := strconv.ParseUint(number, 10, 8)
 		if err != nil || name == "" {
-			return fmt.Errorf("%s is not valid; %s", quoted(s), use)
+			return fmt.Errorf("%s is not valid; %s", quoted(element), use)
 		}
 
 		// Two names for one number cannot both be right, and the printer would print one of them as
 		// the other.
 		if at := slices.IndexFunc(pages, func(p CodePage) bool { return p.Number == byte(parsed) }); at >= 0 {
-			return fmt.Errorf("%s: the number %d is already used by %s", quoted(s), parsed, pages[at].Name)
+			return fmt.Errorf("%s: the number %d is already used by %s", quoted(text), parsed, pages[at].Name)
 		}
 
 		if !slices.Contains(PageNames(), name) {
-			return fmt.Errorf("%s: unsupported code page; use one of %s", quoted(s), strings.Join(PageNames(), ", "))
+			return fmt.Errorf("%s: unsupported code page; use one of %s", quoted(text), strings.Join(PageNames(), ", "))
 		}
 
 		pages = append(pages, CodePage{byte(parsed), name})

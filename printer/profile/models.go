@@ -14,7 +14,7 @@ var modelsYAML []byte
 // thermalLines is how many lines of normal height a slow thermal printer prints a second: 90 mm.
 const thermalLines = 20
 
-// models is the decoded table. It is shared, so exported functions return copies.
+// models is the decoded table.
 var models = sync.OnceValue(func() []Profile {
 	out, err := decode(modelsYAML)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // test here can see, so each entry names its source, and doubtful properties are left at their safe
 // value: no two-byte characters, more feed, never the cash drawer.
 
-// A Profile is one model. [Lookup] and [All] return copies.
+// A Profile is one model. Copies share their code pages, which nothing changes.
 //
 // The fields are the only list of the keys of a profile: the json tag is the key in models.yaml, in
 // printers[].override and in listings; the range tag is the range of a number, the oneof tag the values of a word.
@@ -66,9 +66,9 @@ type Profile struct {
 
 // Lookup finds a model by the name in the configuration.
 func Lookup(name string) (Profile, bool) {
-	for i := range models() {
-		if model := &models()[i]; model.Name == name {
-			return model.clone(), true
+	for _, model := range models() {
+		if model.Name == name {
+			return model, true
 		}
 	}
 	return Profile{}, false
@@ -90,19 +90,7 @@ func Names() []string {
 }
 
 // All lists the models in the order of models.yaml: models of a maker first, generic ones last.
-func All() []Profile {
-	out := slices.Clone(models())
-	for i := range out {
-		out[i] = out[i].clone()
-	}
-	return out
-}
-
-// clone copies the part that copies would share: the list of code pages.
-func (p Profile) clone() Profile {
-	p.CodePages = slices.Clone(p.CodePages)
-	return p
-}
+func All() []Profile { return slices.Clone(models()) }
 
 // YAML lists the keys of p as in printers[].override, one on a line. An operator copies a line from
 // there into override, so it must be valid YAML.
