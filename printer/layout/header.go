@@ -242,10 +242,6 @@ func (c *composer) ticketIdentity(d *ticket.Delivery) {
 	}
 }
 
-// maxQRBytes is the most bytes a QR code may hold. With more, its modules are too small for a
-// receipt printer and a phone's camera. The ids of requests have at most 200 bytes.
-const maxQRBytes = 250
-
 // requestQR adds the request's id as a QR code if the options ask for it.
 func (c *composer) requestQR(t *ticket.Ticket) {
 	if c.QR && t.Kind != ticket.Test { // a test ticket has its own QR code
@@ -256,12 +252,12 @@ func (c *composer) requestQR(t *ticket.Ticket) {
 // qr adds s as a QR code with the same text below it, for printers without QR codes and for people
 // without a phone.
 func (c *composer) qr(s string) {
-	if s == "" || len(s) > maxQRBytes {
+	if s == "" {
 		return
 	}
+
 	// The code is attached to the first line of the caption, so that a printer without codes prints
 	// the caption as any other line.
-
 	at := len(c.lines)
 	c.centred(s, Style{})
 	c.lines[at].QR = s

@@ -193,11 +193,9 @@ func (c *composer) printable(s string) string {
 
 func (c *composer) add(l Line) { c.lines = append(c.lines, l) }
 
-const maxBlankLines = 20 // most blank lines in a row; a larger setting is a mistake that would waste paper
-
-// blanks adds n blank lines, at most maxBlankLines.
+// blanks adds n blank lines.
 func (c *composer) blanks(n int) {
-	for range min(n, maxBlankLines) {
+	for range n {
 		c.add(Line{})
 	}
 }
