@@ -103,6 +103,8 @@ var kinds = []kind{
 		cause: spoil(virtual.WrongID), mend: spoil(nil)},
 	{name: "no fence", cause: spoil(onlyRealTime), mend: spoil(nil)},
 	{name: "garbage", cause: spoil(virtual.Garbage), mend: spoil(nil)},
+	{name: "wrong ids, always", weaker: ticket.Processed, always: spoil(virtual.WrongID)},
+	{name: "garbage, always", weaker: ticket.Sent, always: spoil(virtual.Garbage)},
 
 	{name: "stolen in its picture", cause: at(drawingIt, steal("till\n\n\n\n", 0))},
 	{name: "stolen for 2 s in its picture", needs: nothing,

@@ -19,42 +19,6 @@ const (
 // proofs is the outcome of a ticket by the printer's answers.
 var proofs = map[virtual.Capability]string{virtual.Everything: "confirmed", statusOnly: "processed", 0: "sent"}
 
-func TestTheProofIsWhatThePrinterAnswered(t *testing.T) {
-	clone := func(c virtual.Clone) virtual.Options { return virtual.Options{Can: virtual.Everything, Clone: c} }
-	slow := func(buffer int) virtual.Options {
-		return virtual.Options{Can: virtual.Everything, LinesPerSecond: 1, ReceiveBuffer: buffer}
-	}
-	for _, tt := range []struct {
-		name string
-		o    virtual.Options
-		want string
-	}{
-		{"ItReturnsOurID", virtual.Options{Can: virtual.Everything}, "confirmed"},
-		{"ItReturnsOurIDAndPushesNoStatus", virtual.Options{Can: virtual.RealTime | virtual.ProcessID}, "confirmed"},
-		{"ItAnswersGSr", virtual.Options{Can: statusOnly}, "processed"},
-		{"ItReturnsAnIDThatWasNotSent", clone(virtual.Clone{Answer: virtual.WrongID}), "processed"},
-		{"ItAnswersRealTimeStatusOnly", virtual.Options{Can: realTimeOnly}, "sent"},
-		{"ItAnswersNothing", virtual.Options{}, "sent"},
-		{"ItAnswersGarbage", clone(virtual.Clone{Answer: virtual.Garbage}), "sent"},
-		{"ItAnswersLate", clone(virtual.Clone{Late: 200 * time.Millisecond}), "confirmed"},
-		{"ItPrintsSlowly", slow(4096), "confirmed"}, {"ItPrintsSlowlyAndHasASmallBuffer", slow(64), "confirmed"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.o.Kanji = true
-			withHarness(t, tt.o, nil, func(r *harness) {
-				for _, name := range []string{"A1", "A2", "A3"} {
-					r.want(name, tt.want)
-				}
-				time.Sleep(10 * time.Minute) // it prints the bytes that it has
-				r.wantPaper("A1 A2 A3")
-				if s := r.d.Status(); s.BestProof != tt.want {
-					t.Errorf("its capability is %q, want %q", s.BestProof, tt.want)
-				}
-			})
-		})
-	}
-}
-
 func TestConfirmNoneSendsNoQuestion(t *testing.T) {
 	o := virtual.Options{Can: virtual.Everything, Kanji: true}
 	withHarness(t, o, func(d *printer.DeviceOptions, _ *printer.Options) {

@@ -39,7 +39,7 @@ func drawer(t testing.TB) *raster.Drawer {
 }
 
 func delivery() ticket.Delivery {
-	return ticket.Delivery{Job: 17, Attempt: 1, Doubt: true, Ticket: ticket.Ticket{
+	return ticket.Delivery{Job: 17, Station: "grill", Attempt: 1, Doubt: true, Ticket: ticket.Ticket{
 		Request: "0d9e1c52-7c1b-4d5e-8a66-1f2e3d4c5b6a", Number: "18", Table: "B10", Server: "Žofie",
 		Received: time.Date(2026, 2, 6, 10, 49, 48, 0, time.UTC), Zone: "Europe/Prague",
 		Notes: []string{"“no nuts” – severe allergy…"},
@@ -56,7 +56,7 @@ func delivery() ticket.Delivery {
 
 func compose(d ticket.Delivery, columns int, o Options) []layout.Line {
 	return layout.ComposeWith(d, layout.Options{
-		Columns: columns, Printer: "grill", Printable: func(s string) string { return Printable(s, o) },
+		Columns: columns, Printer: d.Station, Printable: func(s string) string { return Printable(s, o) },
 		Framed: !o.Profile.Invert,
 	})
 }

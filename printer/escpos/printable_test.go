@@ -14,6 +14,7 @@ import (
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
+	"ticketrail/queue/ticket"
 )
 
 // init makes rapid draw the same values on every machine. -rapid.seed=0 draws other ones at each run.
@@ -179,8 +180,10 @@ func hostile() *rapid.Generator[string] {
 		rapid.StringOfN(rapid.RuneFrom(nil, unicode.Han, unicode.Hangul, unicode.Arabic, unicode.Hebrew, unicode.Thai,
 			unicode.Devanagari, unicode.Cyrillic), 0, 12, -1),
 		rapid.StringOfN(rapid.RuneFrom(nil, unicode.M, unicode.Cf, unicode.So, unicode.No), 0, 8, -1),
-		rapid.SampledFrom([]string{"\x10\x04\x01", "\x1b@", "\x1dV\x00", "\x00", "café 5€", "”", "] ", "\u0301",
-			"\ufe0f\u0301", "\u200d", "\u20e3", "\xff", "~", "2⅓", "宫"}),
+		rapid.SampledFrom([]string{"\x10\x04\x01", "\x10\x14\x02\x01\x08", "\x1b@", "\x1bp\x00\x19\xfa", "\x1dV\x00", "\x00",
+			"\x1c&\xc4", "café 5€", "”", "] ", "\u0301", "\ufe0f\u0301", "\u200d", "\u20e3", "\xff", "~", "2⅓", "宫",
+			"one\r\ntwo\u2028three\vfour", "\u202eevil\u2066x", " \t\u00a0\u3000 ",
+			strings.Repeat("\u0300", 200), strings.Repeat("x", 700), strings.Repeat("寿", 100)}),
 	)
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(piece, 1, 5).Draw(t, "pieces"), "")
@@ -221,9 +224,8 @@ func checkHostile(d *raster.Drawer) func(*rapid.T) {
 		}
 
 		// A whole ticket of it, as it goes out.
-		hostile := delivery()
-		hostile.Ticket.Lines[0].Name, hostile.Ticket.Lines[1].Notes, hostile.Ticket.Number = a, []string{b}, b
-		lines = compose(hostile, o.Profile.Columns, o)
+		columns := rapid.SampledFrom([]int{16, o.Profile.Columns}).Draw(t, "columns")
+		lines = compose(deliveryOf(a, b), columns, o)
 		for _, l := range lines[:min(len(lines), 12)] {
 			measure(t, l, o)
 		}
@@ -231,6 +233,20 @@ func checkHostile(d *raster.Drawer) func(*rapid.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// deliveryOf is a delivery with a or b in every text that comes from the service.
+func deliveryOf(a, b string) ticket.Delivery {
+	return ticket.Delivery{Job: 1, Station: a, For: b, Down: a, Attempt: 2, Doubt: true, Ticket: ticket.Ticket{
+		Venue: a, VenueName: b, Device: a, Request: b, Record: a, Number: b, Table: a, Server: b, Type: a, Guests: b,
+		Destination: a, Course: b, Customer: a, Promised: b, Notes: []string{a, b}, Zone: a, Raw: b,
+		AlsoAt: []string{a}, Banners: []string{b}, MayCancel: a,
+		Lines: []ticket.Line{
+			{Quantity: a, Name: b, Notes: []string{a}, Seat: b, Course: a},
+			{Depth: 1, Quantity: "1", Name: a, Void: true, MayCancel: b},
+			{Depth: 40, Quantity: "2", Name: b, Raw: true, NoRoute: true, Refire: true},
+		},
+	}}
 }
 
 // drawing returns a model whose images are commands with a length.
