@@ -63,9 +63,7 @@ func TestAHelloThatWasAskedTwiceLeavesNoCountBehind(t *testing.T) {
 		r.want("A1", "processed")
 		lose = 1
 		r.want("A2", "processed").within(r, 0, 3*time.Second)
-		if n := r.dev.Dialer.(*scriptedPrinter).clients(); n != 1 {
-			t.Errorf("%d connections", n)
-		}
+		wantEqual(t, r.dev.Dialer.(*scriptedPrinter).clients(), 1)
 	})
 }
 
@@ -149,9 +147,7 @@ func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
 			}
 		}), func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 })
 		r.want("A1", "doubt")
-		if copies != 2 {
-			t.Errorf("%d copies", copies)
-		}
+		wantEqual(t, copies, 2)
 	})
 }
 
@@ -184,9 +180,7 @@ func TestASlowAnswerIsNotTakenForTheOneToTheNextQuestion(t *testing.T) {
 	}), func(r *harness) {
 		for s := range 24 {
 			later(time.Duration(s)*time.Second, func() {
-				if r.d.Status().State == printer.CoverOpen {
-					t.Error("the drawer was taken for the cover")
-				}
+				wantTrue(t, r.d.Status().State != printer.CoverOpen, "the drawer was taken for the cover")
 			})
 		}
 		r.want("A1", "confirmed")

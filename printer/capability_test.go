@@ -23,9 +23,7 @@ func TestADamagedOrFailingStoreDelaysNoTicket(t *testing.T) {
 				damage(r.mem)
 				r.want("A1", "confirmed")
 				r.want("A2", "confirmed")
-				if strings.Contains(name, "Cannot") && r.logged("level=WARN") == 0 {
-					t.Error("no warning was logged")
-				}
+				wantTrue(t, !strings.Contains(name, "Cannot") || r.logged("level=WARN") != 0, "no warning was logged")
 			})
 		})
 	}
@@ -40,17 +38,13 @@ func TestTheStatusSaysSinceWhenAndWhatToDo(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		s := r.wantState(printer.PaperOut)
-		if !strings.Contains(s.Advice, "paper") || s.Fine() || time.Since(s.Since) < 40*time.Second {
-			t.Errorf("%+v", s)
-		}
+		wantTrue(t, strings.Contains(s.Advice, "paper") && !s.Fine() && time.Since(s.Since) >= 40*time.Second, s)
 		r.v.Set(virtual.PaperOut, false)
 		r.want("A2", "confirmed")
 		r.v.Set(virtual.PaperLow, true)
 		r.want("A3", "confirmed")
 		s = r.wantState(printer.Ready)
-		if !s.Fine() || !strings.Contains(s.Advice, "roll") || !s.Conditions.Has(escpos.PaperLow) {
-			t.Errorf("%+v", s)
-		}
+		wantTrue(t, s.Fine() && strings.Contains(s.Advice, "roll") && s.Conditions.Has(escpos.PaperLow), s)
 	})
 }
 
@@ -74,9 +68,7 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 		_ = r.v.Refuse(false)
 		time.Sleep(5 * time.Minute)
 		r.wantState(printer.Ready)
-		if r.v.TicketCount() > 0 {
-			t.Error("a poll printed")
-		}
+		wantTrue(t, r.v.TicketCount() == 0, "a poll printed")
 		// A poll that hangs is cancelled by a ticket.
 		r.v.Stall()
 		time.Sleep(4*time.Minute + 51*time.Second)
@@ -116,9 +108,7 @@ func TestAfterAProbeThatBreaksOffTheNextOneComesLater(t *testing.T) {
 		for sleep, probes := range []int{1, 2} {
 			time.Sleep(time.Duration(100-70*sleep) * time.Second)
 			r.want("A2", "sent")
-			if n := r.mem.Writes(); n != probes {
-				t.Errorf("%d probes, want %d", n, probes)
-			}
+			wantEqual(t, r.mem.Writes(), probes)
 		}
 	})
 }

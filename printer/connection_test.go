@@ -25,9 +25,7 @@ func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
 			f.finish.set(map[bool]error{true: io.ErrUnexpectedEOF}[i == 1])
 			r.want("A1", "confirmed")
 			synctest.Wait()
-			if n := strings.Count(f.script().all(), theCut); n != want {
-				t.Errorf("%d cuts after %d tickets, want %d", n, i+1, want)
-			}
+			wantEqual(t, strings.Count(f.script().all(), theCut), want, i+1)
 			hangUp(r.d)
 		}
 	})
@@ -41,9 +39,7 @@ func TestATicketIsUntouchedIfTheConnectionEndedBeforeItsFirstByte(t *testing.T) 
 			f.closed.set(errors.New("the printer closed it"))
 			return nil
 		})
-		if !ticket.IsUntouched(err) || strings.Contains(f.script().all(), "job 1") {
-			t.Errorf("%v, it was sent %q", err, f.script().all())
-		}
+		wantTrue(t, ticket.IsUntouched(err) && !strings.Contains(f.script().all(), "job 1"), err, f.script().all())
 		r.wantState(printer.Unreachable)
 	})
 }
@@ -56,13 +52,9 @@ func TestEachCopysCutIsCountedByItself(t *testing.T) {
 		r.want("A1", "confirmed")
 		r.want("A2", "doubt")
 		before := strings.Count(cuts.all(), theCut)
-		if o := r.print("A3"); o.err != nil {
-			t.Error(o.err)
-		}
+		wantEqual(t, r.print("A3").err, nil)
 		synctest.Wait()
-		if n := strings.Count(cuts.all(), theCut) - before; n != 3 {
-			t.Errorf("%d cuts with the last ticket, want that of the one before and two of its own", n)
-		}
+		wantEqual(t, strings.Count(cuts.all(), theCut)-before, 3)
 	})
 }
 
@@ -71,9 +63,7 @@ func TestAPrinterThatWaitsForAPersonKeepsTheConnection(t *testing.T) {
 		r.v.Set(virtual.PaperOut, true)
 		r.want("A1", "not ready")
 		r.want("A1", "not ready")
-		if n := r.v.ClientCount(); n != 1 {
-			t.Errorf("%d connections", n)
-		}
+		wantEqual(t, r.v.ClientCount(), 1)
 	})
 }
 
@@ -131,9 +121,7 @@ func TestAPrinterIsReachableAgainWithoutTheOldError(t *testing.T) {
 	withHarness(t, answersAll(), neverAsked, func(r *harness) {
 		_ = r.v.Refuse(true)
 		r.want("A1", "clean")
-		if s := r.wantState(printer.Unreachable); s.Err == "" {
-			t.Error("no reason")
-		}
+		wantTrue(t, r.wantState(printer.Unreachable).Err != "", "no reason")
 		_ = r.v.Refuse(false)
 		r.want("A1", "sent")
 		if s := r.wantState(printer.Unknown); s.Err != "" {
@@ -213,9 +201,7 @@ func TestAPanicLetsThePrinterGo(t *testing.T) {
 	withHarness(t, o, nil, func(r *harness) {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Error("the panic was swallowed")
-				}
+				wantTrue(t, recover() != nil, "the panic was swallowed")
 			}()
 			_, _ = r.p.Print(r.t.Context(), orderOf("A1"), func(context.Context) error { panic("a mistake") })
 		}()
@@ -246,9 +232,7 @@ func TestWaitForPersonLimitsAWholeTicketNotEachChunk(t *testing.T) {
 	withScript(t, s, func(r *harness) {
 		r.want("A1", "confirmed")
 		o := r.printWith(r.t.Context(), r.p, orderOfLines(2000), nil)
-		if o.kind() != "doubt" || o.took > 40*time.Minute {
-			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
-		}
+		wantTrue(t, o.kind() == "doubt" && o.took <= 40*time.Minute, o.kind(), o.took, o.err)
 		time.Sleep(time.Hour)
 	})
 }
@@ -269,9 +253,7 @@ func TestAfterAReloadTheNewDeviceWaitsUntilTheOldOneHasPrinted(t *testing.T) {
 		if o := <-done; o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
-		if s := next.Status(); s.State != printer.Unknown {
-			t.Errorf("it was asked while it printed, and is said to be %s", s.State)
-		}
+		wantEqual(t, next.Status().State, printer.Unknown)
 		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: next})
 		if o := r.printWith(r.t.Context(), p, orderOf("A2"), nil); o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)

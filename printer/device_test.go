@@ -89,21 +89,15 @@ func TestARetiredDeviceKeepsNoConnection(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		r.d.Retire()
-		if r.d.Connected() {
-			t.Error("still connected")
-		}
+		wantTrue(t, !r.d.Connected(), "still connected")
 		r.want("A2", "confirmed")
-		if r.d.Connected() {
-			t.Error("still connected")
-		}
+		wantTrue(t, !r.d.Connected(), "still connected")
 	})
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.v.Delay(300 * time.Millisecond)
 		later(time.Second, r.d.Retire)
 		r.want("A1", "confirmed")
-		if r.d.Connected() {
-			t.Error("still connected, although it was retired during the ticket")
-		}
+		wantTrue(t, !r.d.Connected(), "still connected, although it was retired during the ticket")
 	})
 }
 
@@ -114,9 +108,7 @@ func TestTwoStationsOfOnePrinterPrintOneAtATime(t *testing.T) {
 		second := printer.NewPaper(printer.Options{Name: "bar", Profile: mustProfile(t), Device: r.d})
 		var begun atomic.Int32
 		begin := func(context.Context) error {
-			if begun.Add(1) > 1 {
-				t.Error("two tickets are begun")
-			}
+			wantTrue(t, begun.Add(1) <= 1, "two tickets are begun")
 			time.Sleep(time.Minute) // the other station has every chance to print
 			begun.Add(-1)
 			return nil
@@ -126,9 +118,7 @@ func TestTwoStationsOfOnePrinterPrintOneAtATime(t *testing.T) {
 			p := []*printer.Paper{r.p, second}[i%2]
 			printing.Go(func() {
 				proof, err := p.Print(r.t.Context(), orderOf(fmt.Sprintf("A%d", i)), begin)
-				if proof != ticket.Confirmed {
-					t.Errorf("%s: %v", proof, err)
-				}
+				wantEqual(t, proof, ticket.Confirmed, err)
 			})
 		}
 		printing.Wait()
@@ -158,9 +148,7 @@ func TestAJammedCutterDelaysTheNextTicketNotThisOne(t *testing.T) {
 		r.want("A1", "confirmed")
 		r.v.JamAtCut()
 		o := r.want("A2", "confirmed")
-		if o.took > 10*time.Second {
-			t.Errorf("a cut was waited for %s", o.took)
-		}
+		wantTrue(t, o.took <= 10*time.Second, o.took)
 		synctest.Wait() // it pushes its status
 		r.wantState(printer.CutterError)
 		r.want("A3", "not ready")

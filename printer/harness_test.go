@@ -148,15 +148,9 @@ func (r *harness) printWith(ctx context.Context, p *printer.Paper, d ticket.Deli
 	})
 	o.took = time.Since(start)
 	o.inDoubt = o.err != nil && o.began > 0 && beginErr == nil && !ticket.IsUntouched(o.err)
-	if o.began > 1 {
-		r.t.Error("begun twice")
-	}
-	if (o.proof == "") != (o.err != nil) || o.err == nil && o.began == 0 {
-		r.t.Errorf("proof %q, error %v, begun %d times", o.proof, o.err, o.began)
-	}
-	if o.err != nil && strings.Contains(o.err.Error(), "%!") {
-		r.t.Errorf("%q is badly worded", o.err)
-	}
+	wantTrue(r.t, o.began <= 1, "begun twice")
+	wantTrue(r.t, (o.proof == "") == (o.err != nil) && (o.err != nil || o.began != 0), o.proof, o.err, o.began)
+	wantTrue(r.t, o.err == nil || !strings.Contains(o.err.Error(), "%!"), o.err)
 	return o
 }
 
@@ -172,9 +166,7 @@ func (r *harness) want(name, kind string) outcome {
 	if r.v != nil {
 		synctest.Wait()
 	}
-	if o.kind() != kind {
-		r.t.Errorf("%s: %s (%v), want %s", name, o.kind(), o.err, kind)
-	}
+	wantEqual(r.t, o.kind(), kind, name, o.err)
 	return o
 }
 
@@ -208,25 +200,19 @@ func (r *harness) paper() string {
 // within checks how long an attempt took.
 func (o outcome) within(r *harness, least, most time.Duration) {
 	r.t.Helper()
-	if o.took < least || o.took > most {
-		r.t.Errorf("after %s, want between %s and %s: %v", o.took, least, most, o.err)
-	}
+	wantTrue(r.t, o.took >= least && o.took <= most, o.took, least, most, o.err)
 }
 
 func (r *harness) wantPaper(want string) {
 	r.t.Helper()
-	if got := r.paper(); got != want {
-		r.t.Errorf("on paper %q, want %q", got, want)
-	}
+	wantEqual(r.t, r.paper(), want)
 }
 
 // wantState checks the state of the device and that it has advice if it needs some.
 func (r *harness) wantState(state string) printer.Status {
 	r.t.Helper()
 	s := r.d.Status()
-	if s.State != state {
-		r.t.Errorf("it is %s, want %s", s.State, state)
-	}
+	wantEqual(r.t, s.State, state)
 	if (s.Advice == "") != (s.Fine() && !strings.Contains(s.Conditions.String(), "paper_low")) {
 		r.t.Errorf("%s comes with the advice %q", s.State, s.Advice)
 	}
@@ -275,9 +261,7 @@ func serve(t *testing.T, v *virtual.Printer, l net.Listener) *virtual.Printer {
 	go func() { served <- v.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		wantEqual(t, <-served, nil)
 	})
 	return v
 }
@@ -324,4 +308,18 @@ func polled(t *testing.T, dialer transport.Dialer, f func(r *harness)) {
 		go r.d.Watch(r.t.Context())
 		f(r)
 	})
+}
+
+// wantEqual checks that got is want. of is what they are about.
+func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
+	t.Helper()
+	wantTrue(t, got == want, append([]any{got, "instead of", want}, of...)...)
+}
+
+// wantTrue checks that something holds, and says the values that it is about.
+func wantTrue(t testing.TB, holds bool, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf("failed: %+v", values)
+	}
 }

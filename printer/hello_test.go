@@ -27,9 +27,7 @@ func TestAnAnswerFromBeforeTheNULsProvesNothing(t *testing.T) {
 		for r.print("A2").kind() == "not ready" {
 			time.Sleep(5 * time.Second)
 		}
-		if !p.onPaper("A2") {
-			t.Errorf("A2 was said to be processed when the paper was\n%s", strings.Join(p.pieces(), "-----\n"))
-		}
+		wantTrue(t, p.onPaper("A2"), strings.Join(p.pieces(), "-----\n"))
 	})
 }
 
@@ -62,9 +60,7 @@ func TestAPrinterIsHungSinceItStoppedAndNotSinceItWasAskedLast(t *testing.T) {
 		hangUp(r.d)
 		wire.set(virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}))
 		later(10*time.Second, func() {
-			if s := r.d.Status(); s.State != printer.Clearing {
-				t.Errorf("it is %s, want clearing", s.State)
-			}
+			wantEqual(t, r.d.Status().State, printer.Clearing)
 		})
 		r.want("A2", "not ready")
 		since := r.wantState(printer.Hung).Since
@@ -116,12 +112,8 @@ func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
 				r.leaveBehind(head)
 				d := orderOf("A1")
 				d.Doubt = true // the broken ticket was this one, before a restart
-				if o := r.printWith(r.t.Context(), r.p, d, nil); o.err != nil {
-					t.Errorf("after % X: %v", head, o.err)
-				}
-				if o := r.print("A2"); o.err != nil {
-					t.Errorf("after % X: %v", head, o.err)
-				}
+				wantEqual(t, r.printWith(r.t.Context(), r.p, d, nil).err, nil, head)
+				wantEqual(t, r.print("A2").err, nil, head)
 				r.wantPaper("A1! A2")
 			})
 		}

@@ -234,9 +234,7 @@ func TestAPrinterThatSendsBytesOfItsOwnWithEachStatusHasNoGSr(t *testing.T) {
 	withHarness(t, virtual.Options{Can: virtual.RealTime, Clone: star, Kanji: true}, nil, func(r *harness) {
 		r.mem.Set("grill", `{"fence":"status","real_time":"AQIDBA=="}`) // as an earlier version has found
 		r.want("A1", "sent")
-		if got := r.d.Status().BestProof; got != "sent" {
-			t.Errorf("it is said to be %s", got)
-		}
+		wantEqual(t, r.d.Status().BestProof, "sent")
 	})
 	due, asked := "\x00", countGSr() // one answer to another program is not with each status
 	withScript(t, answering(func(c net.Conn, all string) {
@@ -264,9 +262,7 @@ func TestATextThatComesWithATicketLeavesADoubtAndNoFurtherTicketIsSent(t *testin
 		}
 		r.wantState(printer.NotAPrinter)
 		r.want("A2", "not ready")
-		if strings.Contains(s.all(), "A2") {
-			t.Error("a ticket was sent to it")
-		}
+		wantTrue(t, !strings.Contains(s.all(), "A2"), "a ticket was sent to it")
 	})
 }
 
@@ -327,9 +323,7 @@ func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
 				t.Errorf("%s: %s in %d attempts, after %s", place, got, got.attempts, took)
 			}
 			hangUp(r.d)
-			if n := strings.Count(strings.Join(p.pieces(), ""), "#102"); n != 1 {
-				t.Errorf("%s: %d copies", place, n)
-			}
+			wantEqual(t, strings.Count(strings.Join(p.pieces(), ""), "#102"), 1, place)
 		})
 	}
 }

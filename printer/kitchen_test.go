@@ -44,9 +44,7 @@ func (k *kitchen) begin() {
 
 // idle waits until everything is on paper.
 func (k *kitchen) idle() {
-	if err := k.WaitIdle(k.t.Context()); err != nil {
-		k.t.Error(err)
-	}
+	wantEqual(k.t, k.WaitIdle(k.t.Context()), nil)
 }
 
 // dial connects another program, which tries again while a printer that serves one client refuses it.
@@ -369,9 +367,7 @@ func says(text string) func(*kitchen) {
 		early(0, func(c net.Conn, _ time.Duration) {
 			b := make([]byte, 256)
 			n, _ := io.ReadAtLeast(c, b, 19)
-			if strings.Contains(string(b[:n]), "\x1b@") {
-				k.t.Errorf("a ticket was sent to it: %q", b[:n])
-			}
+			wantTrue(k.t, !strings.Contains(string(b[:n]), "\x1b@"), b[:n])
 			_, _ = io.WriteString(c, cmp.Or(text, string(b[:n])))
 		})(k)
 	}

@@ -48,13 +48,9 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 				t.Errorf("%d tickets in %q, %v", n, got, err)
 			}
 			for _, question := range []string{"\x10\x04", "\x1d(H", "\x1dr", "\x1da", string(make([]byte, 8))} {
-				if strings.Contains(got, question) {
-					t.Errorf("%s: asked % x in %q", confirm, question, got)
-				}
+				wantTrue(t, !strings.Contains(got, question), confirm, question, got)
 			}
-			if r.logged("level=WARN") > 0 {
-				t.Error("a file was warned of")
-			}
+			wantTrue(t, r.logged("level=WARN") == 0, "a file was warned of")
 		})
 	}
 }
@@ -96,9 +92,7 @@ func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
 			}
 			synctest.Wait()
 			ahead, _, _ := strings.Cut(line.script().all()[before:], "\x1b@")
-			if got := strings.Contains(ahead, string(make([]byte, 64))); got != c.want {
-				t.Errorf("padding %v after %s, want %v", got, c.after, c.want)
-			}
+			wantEqual(t, strings.Contains(ahead, string(make([]byte, 64))), c.want, c.after)
 		}
 	})
 }
@@ -130,12 +124,8 @@ func TestAPrinterThatNeverStopsSendingIsReadSlowly(t *testing.T) {
 				start := time.Now()
 				for range 3 {
 					o := r.print("A1")
-					if o.err == nil && o.proof != ticket.Sent {
-						t.Errorf("%s is claimed", o.proof)
-					}
-					if errors.Is(o.err, errDisk) || o.took > 10*time.Minute {
-						t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
-					}
+					wantTrue(t, o.err != nil || o.proof == ticket.Sent, o.proof)
+					wantTrue(t, !errors.Is(o.err, errDisk) && o.took <= 10*time.Minute, o.kind(), o.took, o.err)
 				}
 				r.d.Retire()
 				time.Sleep(time.Second) // until the reader has ended

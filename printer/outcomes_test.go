@@ -39,9 +39,7 @@ func TestOutcomesAreWhatThePaperSays(t *testing.T) {
 			t.Parallel()
 			for _, a := range f.of() {
 				synctest.Test(t, func(t *testing.T) {
-					if err := errors.Join(judge(play(t, inMemory, f, a, drawn), f, a)); err != nil {
-						t.Error(err)
-					}
+					wantEqual(t, errors.Join(judge(play(t, inMemory, f, a, drawn), f, a)), nil)
 				})
 			}
 		})
@@ -77,9 +75,7 @@ func outcomesOverTCP(t *testing.T) {
 				wrong, less := judge(play(t, overTCP, r.f, r.a, drawn), r.f, r.a)
 				mu.Lock()
 				defer mu.Unlock()
-				if wrong != nil {
-					t.Error(wrong)
-				}
+				wantTrue(t, wrong == nil, wrong)
 				if less != nil {
 					again, weak = append(again, r), errors.Join(weak, less)
 				}
@@ -89,9 +85,7 @@ func outcomesOverTCP(t *testing.T) {
 		_ = rows.Wait()
 		left = again
 	}
-	if weak != nil {
-		t.Errorf("a few at once: %v", weak)
-	}
+	wantTrue(t, weak == nil, weak)
 }
 
 // tickets is how many a printer gets, enough to see how it goes on. The mishap is at the second one.

@@ -111,9 +111,7 @@ func TestNoQuestionBehindATicketIsAskedTwice(t *testing.T) {
 			if n := strings.Count(rest, theID); n != c.wantIDs || n != len(ids) {
 				t.Errorf("%s: %d questions with %d ids, want %d", name, n, len(ids), c.wantIDs)
 			}
-			if n := strings.Count(rest, theGSr); n != c.wantGSr {
-				t.Errorf("%s: GS r was asked %d times, want %d", name, n, c.wantGSr)
-			}
+			wantEqual(t, strings.Count(rest, theGSr), c.wantGSr, name)
 		})
 	}
 }
@@ -129,8 +127,6 @@ func TestAConnectionThatEndsBeforeTheAnswerLeavesADoubtEachTime(t *testing.T) {
 			}
 		}
 		r.want("A2", "confirmed")
-		if n := r.mem.Writes(); n != 1 {
-			t.Errorf("%d writes: something was stored of it: %s", n, r.mem.Value("grill"))
-		}
+		wantEqual(t, r.mem.Writes(), 1, r.mem.Value("grill"))
 	})
 }

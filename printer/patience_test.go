@@ -27,9 +27,7 @@ func TestTimeInWhichThePrinterNeedsAPersonIsNotThatOfTheSending(t *testing.T) {
 		later(500*time.Millisecond, func() { r.v.Set(virtual.CoverOpen, true) })
 		later(14*time.Second+500*time.Millisecond, func() { r.v.Set(virtual.CoverOpen, false) })
 		o := r.printWith(r.t.Context(), r.p, orderOfLines(40), nil)
-		if o.kind() != "confirmed" || o.took < 16*time.Second {
-			t.Errorf("%s after %s: %v", o.kind(), o.took, o.err)
-		}
+		wantTrue(t, o.kind() == "confirmed" && o.took >= 16*time.Second, o.kind(), o.took, o.err)
 	})
 }
 
@@ -52,9 +50,7 @@ func patience(t *testing.T, feed int, name string) (d time.Duration, bytes int) 
 			order.Ticket.Lines[i].Name = name
 		}
 		o := r.printWith(t.Context(), r.p, order, nil)
-		if o.kind() != "doubt" {
-			t.Errorf("%s, %v", o.kind(), o.err)
-		}
+		wantEqual(t, o.kind(), "doubt", o.err)
 		if _, err := fmt.Sscanf(o.err.Error(), "print on grill: %d of", &bytes); err != nil {
 			t.Errorf("%v: %v", o.err, err)
 		}
@@ -68,9 +64,7 @@ func TestAnAnswerIsWaitedForAsLongAsItsLinesPrint(t *testing.T) {
 	many := strings.Repeat("éЖ", 20)
 	short, fewer := patience(t, 0, strings.Repeat("éЖ", 15)+"eeeeeeeeee")
 	long, more := patience(t, 0, many)
-	if more < fewer+200 || long-short > 2*time.Second {
-		t.Errorf("%d bytes have %s and %d bytes %s, on as many lines", fewer, short, more, long)
-	}
+	wantTrue(t, more >= fewer+200 && long-short <= 2*time.Second, fewer, short, more, long)
 	few, bytes := patience(t, 0, "A1")
 	if d := few - time.Duration(bytes)*time.Second; d < 0 || d > time.Minute {
 		t.Errorf("%d bytes have %s, want a second each and half a minute", bytes, few)
@@ -97,9 +91,7 @@ func pause(t *testing.T, copies, feed int) (d time.Duration) {
 
 func TestASilentPrinterIsGivenTheTimeOfEachCopyWithItsFeed(t *testing.T) {
 	two, three := pause(t, 2, 0), pause(t, 3, 0)
-	if d := 3*two - 2*three; two < 40*time.Second || d.Abs() > 5*time.Second {
-		t.Errorf("%s for two copies and %s for three", two, three)
-	}
+	wantTrue(t, two >= 40*time.Second && (3*two-2*three).Abs() <= 5*time.Second, two, three)
 	if fed := pause(t, 2, 5); fed-two != 10*time.Second {
 		t.Errorf("%s without and %s with a feed of 5 lines", two, fed)
 	}
@@ -128,9 +120,7 @@ func TestATicketSoundsOnceAndAsACancellationOnlyIfItOnlyCancels(t *testing.T) {
 		}, func(r *harness) {
 			d := orderOf("A1")
 			c.change(&d.Ticket)
-			if o := r.printWith(r.t.Context(), r.p, d, nil); o.err != nil {
-				t.Errorf("%s: %v", name, o.err)
-			}
+			wantEqual(t, r.printWith(r.t.Context(), r.p, d, nil).err, nil, name)
 			synctest.Wait()
 			var raw string
 			for _, x := range r.v.Tickets() {

@@ -191,8 +191,6 @@ func likeGolden(t *testing.T, name string, got *image.Paletted) {
 	var out bytes.Buffer
 	_ = png.Encode(&out, got)
 	now := filepath.Join(t.ArtifactDir(), name+".png")
-	if err := os.WriteFile(now, out.Bytes(), 0o644); err != nil {
-		t.Error(err)
-	}
+	wantEqual(t, os.WriteFile(now, out.Bytes(), 0o644), nil)
 	t.Errorf("%s is not what comes out now, which is in %s (with -artifacts)", path, now)
 }

@@ -26,9 +26,7 @@ func TestConfirmNoneSendsNoQuestion(t *testing.T) {
 	}, func(r *harness) {
 		go r.d.Watch(r.t.Context())
 		time.Sleep(time.Hour)
-		if n := r.v.ClientCount(); n != 0 {
-			t.Errorf("%d polls", n)
-		}
+		wantEqual(t, r.v.ClientCount(), 0)
 		r.want("A1", "sent")
 		for _, raw := range r.v.Tickets() {
 			s := string(raw.Raw)
@@ -95,14 +93,10 @@ func TestAPrinterThatIsNotReadyLeavesTheTicketUnbegun(t *testing.T) {
 							time.Sleep(5 * time.Second)
 						}
 						r.wantState(state)
-						if r.v.TicketCount() != before {
-							t.Error("something came out")
-						}
+						wantEqual(t, r.v.TicketCount(), before, "something came out")
 						r.v.Set(stop, false)
 						o := r.print("A1")
-						if o.err != nil {
-							t.Errorf("round %d: ready again: %v", round, o.err)
-						}
+						wantTrue(t, o.err == nil, round, o.err)
 						r.wantState(printer.Ready)
 					}
 					r.wantPaper("A1 A1")

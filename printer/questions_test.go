@@ -21,9 +21,7 @@ func TestOnAKeptConnectionNoAnswerToGSrIsWaitedForTwice(t *testing.T) {
 		r.want("A1", "processed")
 		before := strings.Count(s.all(), theGSr)
 		r.want("A2", "processed").within(r, 0, 0)
-		if n := strings.Count(s.all(), theGSr) - before; n != 2 {
-			t.Errorf("asked %d times, want once before and once behind the ticket", n)
-		}
+		wantEqual(t, strings.Count(s.all(), theGSr)-before, 2)
 	})
 }
 
@@ -84,9 +82,7 @@ func TestEachDeviceMarksItsIDs(t *testing.T) {
 			marks[id[:2]] = true
 		}
 	})
-	if len(marks) < 2 {
-		t.Errorf("%v: an answer to the box's earlier process would be taken for its own", marks)
-	}
+	wantTrue(t, len(marks) >= 2, marks)
 }
 
 func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
@@ -99,9 +95,7 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 	}), func(r *harness) {
 		r.want("A1", "confirmed") // probe, hello and ticket: three fences, two unknown ids each
 		synctest.Wait()
-		if n := r.d.Status().Foreign; n != 6 {
-			t.Errorf("%d unknown ids", n)
-		}
+		wantEqual(t, r.d.Status().Foreign, 6)
 	})
 }
 
@@ -114,9 +108,7 @@ func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 		}
 	}), func(r *harness) {
 		r.want("A1", "doubt")
-		if r.d.Status().Foreign != 0 {
-			t.Error("our own old id was taken for another program's")
-		}
+		wantEqual(t, r.d.Status().Foreign, 0, "our own old id was taken for another program's")
 	})
 }
 
@@ -149,13 +141,9 @@ func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 		seen := map[string]bool{}
 		for _, rest := range strings.Split(s.all(), theID)[1:] {
 			id := rest[:4]
-			if seen[id] || strings.ContainsFunc(id, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
-				t.Errorf("id %q", id)
-			}
+			wantTrue(t, !seen[id] && !strings.ContainsFunc(id, func(r rune) bool { return r < 0x20 || r > 0x7e }), id)
 			seen[id] = true
 		}
-		if len(seen) != 41 || s.clients() != 1 {
-			t.Errorf("%d ids on %d connections", len(seen), s.clients())
-		}
+		wantTrue(t, len(seen) == 41 && s.clients() == 1, len(seen), s.clients())
 	})
 }

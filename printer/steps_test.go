@@ -35,9 +35,7 @@ func TestATicketIsUntouchedUntilItsFirstByteWasTaken(t *testing.T) {
 					}
 					return nil
 				})
-				if err == nil || ticket.IsUntouched(err) != (taken == 0) {
-					t.Errorf("%d bytes of the ticket were taken: %v", taken, err)
-				}
+				wantTrue(t, err != nil && ticket.IsUntouched(err) == (taken == 0), taken, err)
 			})
 		}
 	}
@@ -114,18 +112,14 @@ func TestNoTicketByteIsSentIfBeginFails(t *testing.T) {
 		withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
 			for range 3 {
 				o := r.printWith(r.t.Context(), r.p, orderOf("A1"), errDisk)
-				if !errors.Is(o.err, errDisk) || o.began != 1 {
-					t.Errorf("begun %d times, %v", o.began, o.err)
-				}
+				wantTrue(t, errors.Is(o.err, errDisk) && o.began == 1, o.began, o.err)
 			}
 			r.wantPaper("")
 			if n := r.v.ClientCount(); can == virtual.Everything && n != 1 {
 				t.Errorf("%d connections", n)
 			}
 			o := r.print("A2")
-			if o.err != nil {
-				t.Error(o.err)
-			}
+			wantTrue(t, o.err == nil, o.err)
 			r.wantPaper("A2")
 		})
 	}
@@ -136,9 +130,7 @@ func TestATicketThatCannotBeComposedFailsPermanentlyAndIsNotBegun(t *testing.T) 
 		r.p.Confuse()
 		for range 2 {
 			o := r.want("A1", "permanent")
-			if o.began > 0 || !strings.HasPrefix(o.err.Error(), "compose ticket: ") {
-				t.Errorf("begun %d times: %v", o.began, o.err)
-			}
+			wantTrue(t, o.began == 0 && strings.HasPrefix(o.err.Error(), "compose ticket: "), o.began, o.err)
 		}
 		if n := r.v.ClientCount(); n != 1 || !r.d.Connected() {
 			t.Errorf("%d connections", n)
@@ -205,9 +197,7 @@ func TestAPrinterThatHangsDuringItsFirstProbeGetsNoTicket(t *testing.T) {
 			}
 			v.Repair()
 			r.want("A1", want)
-			if got := r.paper(); got != "A1" {
-				t.Errorf("on paper %q", got)
-			}
+			wantEqual(t, r.paper(), "A1")
 		})
 	}
 }

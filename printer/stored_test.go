@@ -31,9 +31,7 @@ func TestAStoredCapabilityCountsIfAProbeCanHaveFoundItWithThisConfiguration(t *t
 		slim := func(d *printer.DeviceOptions, _ *printer.Options) { d.Profile = "slim" }
 		withHarness(t, answersAll(), slim, func(r *harness) {
 			r.mem.Set("grill", "{"+stored+"}")
-			if o := r.print("A1"); o.err != nil {
-				t.Error(o.err)
-			}
+			wantEqual(t, r.print("A1").err, nil)
 			if probed := r.mem.Writes() > 0; probed == counts {
 				t.Errorf("stored %s, probed again: %t", stored, probed)
 			}
@@ -46,9 +44,7 @@ func TestAPrinterWithAFenceIsNotProbedAgain(t *testing.T) {
 		r.want("A1", "confirmed")
 		time.Sleep(48 * time.Hour)
 		r.want("A2", "confirmed")
-		if n := r.mem.Writes(); n != 1 {
-			t.Errorf("probed %d times", n)
-		}
+		wantEqual(t, r.mem.Writes(), 1)
 	})
 }
 
@@ -57,9 +53,7 @@ func TestOnlyTheFirstTicketOfASilentPrinterWaitsForItsFirstAnswerAndNothingIsSto
 		r.want("A1", "sent").within(r, 20*time.Second, 30*time.Second)
 		time.Sleep(time.Hour) // it is probed again
 		r.want("A2", "sent").within(r, 0, 2*time.Second)
-		if n := r.mem.Writes(); n > 0 {
-			t.Errorf("stored %q", r.mem.Value("grill"))
-		}
+		wantTrue(t, r.mem.Writes() <= 0, r.mem.Value("grill"))
 	})
 }
 
@@ -108,9 +102,7 @@ func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
 				t.Errorf("%s, %v", o.kind(), o.err)
 			}
 			cancel()
-			if s := r.d.Status(); s.State != printer.Unknown {
-				t.Errorf("it is %s because a ticket was interrupted", s.State)
-			}
+			wantEqual(t, r.d.Status().State, printer.Unknown)
 		}
 		r.want("A1", "confirmed")
 	})
@@ -132,9 +124,7 @@ func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
 		for range 2 {
 			r.want("A1", "clean")
 			r.wantState(printer.Unreachable)
-			if r.d.Connected() {
-				t.Error("the connection was not closed")
-			}
+			wantTrue(t, !r.d.Connected(), "the connection was not closed")
 		}
 		drop = false
 		r.want("A1", "confirmed")
@@ -207,9 +197,7 @@ func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
 				t.Errorf("%q: stored %s, switched off: %t", push, stored, off)
 			}
 			hangUp(r.d)
-			if used && !strings.HasSuffix(s.all(), "\x1da\x00") {
-				t.Error("the next client gets the status unasked")
-			}
+			wantTrue(t, !used || strings.HasSuffix(s.all(), "\x1da\x00"), "the next client gets the status unasked")
 		})
 	}
 }

@@ -35,9 +35,7 @@ func TestASingleStatusByteThatNobodyAskedForProvesNothing(t *testing.T) {
 			noise = i % 2
 			r.want("A1", want)
 		}
-		if n := s.clients(); n != 1 {
-			t.Errorf("%d connections: the count began again", n)
-		}
+		wantEqual(t, s.clients(), 1)
 	})
 }
 
@@ -62,15 +60,11 @@ func TestACutThatWasTakenAheadOfATicketIsNotSentAgain(t *testing.T) {
 		if o := r.printWith(t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
 			t.Errorf("%s, %v", o.kind(), o.err)
 		}
-		if st := r.wantState(printer.Unreachable); st.Err == "" {
-			t.Error("nothing says why")
-		}
+		wantTrue(t, r.wantState(printer.Unreachable).Err != "", "nothing says why")
 		w.after = nil
 		r.want("A3", "confirmed")
 		synctest.Wait()
-		if n := strings.Count(s.all(), theCut); n != 2 {
-			t.Errorf("%d cuts of A1 and A3", n)
-		}
+		wantEqual(t, strings.Count(s.all(), theCut), 2)
 	})
 }
 
@@ -90,9 +84,7 @@ func TestACutThatIsNotTakenDelaysItsTicketFor5Seconds(t *testing.T) {
 		r.want("A2", "confirmed").within(r, 5*time.Second, 10*time.Second)
 		r.want("A3", "confirmed")
 		synctest.Wait()
-		if n := strings.Count(s.all(), theCut); n != 3 {
-			t.Errorf("%d cuts of three tickets", n)
-		}
+		wantEqual(t, strings.Count(s.all(), theCut), 3)
 		time.Sleep(time.Minute)
 	})
 }
@@ -196,9 +188,7 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 						r.v.Reset()
 						return nil
 					})
-					if !ticket.IsUntouched(err) {
-						t.Error(err)
-					}
+					wantTrue(t, ticket.IsUntouched(err), err)
 				}
 				long.Doubt = c.doubt
 				if o := r.printWith(r.t.Context(), r.p, long, nil); o.kind() != "confirmed" {
@@ -209,9 +199,7 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 				for _, x := range r.v.Tickets() {
 					all += x.Text
 				}
-				if got := strings.Count(all, "replaces the piece above"); got != c.want {
-					t.Errorf("replaces the piece above is printed %d times, want %d, in\n%s", got, c.want, all)
-				}
+				wantEqual(t, strings.Count(all, "replaces the piece above"), c.want, all)
 			})
 		})
 	}
