@@ -124,9 +124,7 @@ func TestAPrinterIsReachableAgainWithoutTheOldError(t *testing.T) {
 		wantTrue(t, r.wantState(printer.Unreachable).Err != "", "no reason")
 		_ = r.v.Refuse(false)
 		r.want("A1", "sent")
-		if s := r.wantState(printer.Unknown); s.Err != "" {
-			t.Error(s.Err)
-		}
+		wantEqual(t, r.wantState(printer.Unknown).Err, "")
 	})
 }
 
@@ -255,9 +253,7 @@ func TestAfterAReloadTheNewDeviceWaitsUntilTheOldOneHasPrinted(t *testing.T) {
 		}
 		wantEqual(t, next.Status().State, printer.Unknown)
 		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: next})
-		if o := r.printWith(r.t.Context(), p, orderOf("A2"), nil); o.kind() != "confirmed" {
-			t.Errorf("%s: %v", o.kind(), o.err)
-		}
+		r.wantFrom(p, orderOf("A2"), "confirmed")
 	})
 }
 

@@ -158,15 +158,21 @@ func (r *harness) print(name string) outcome {
 	return r.printWith(r.t.Context(), r.p, orderOf(name), nil)
 }
 
-// want prints an order of one item and checks its outcome. A ticket is confirmed before it is cut: want returns
-// when the printer has taken the cut too, so that a fault that a test makes next is one of the next ticket.
+// want prints an order of one item and checks its outcome.
 func (r *harness) want(name, kind string) outcome {
 	r.t.Helper()
-	o := r.print(name)
+	return r.wantFrom(r.p, orderOf(name), kind)
+}
+
+// wantFrom prints a ticket and checks its outcome. A ticket is confirmed before it is cut: wantFrom returns when the
+// printer has taken the cut too, so that a fault that a test makes next is one of the next ticket.
+func (r *harness) wantFrom(p *printer.Paper, d ticket.Delivery, kind string) outcome {
+	r.t.Helper()
+	o := r.printWith(r.t.Context(), p, d, nil)
 	if r.v != nil {
 		synctest.Wait()
 	}
-	wantEqual(r.t, o.kind(), kind, name, o.err)
+	wantEqual(r.t, o.kind(), kind, d.Ticket.Lines[0].Name, o.err)
 	return o
 }
 
@@ -314,6 +320,12 @@ func polled(t *testing.T, dialer transport.Dialer, f func(r *harness)) {
 func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
 	t.Helper()
 	wantTrue(t, got == want, append([]any{got, "instead of", want}, of...)...)
+}
+
+// wantText checks that a text has a part.
+func wantText(t testing.TB, text, part string) {
+	t.Helper()
+	wantTrue(t, strings.Contains(text, part), text, part)
 }
 
 // wantTrue checks that something holds, and says the values that it is about.

@@ -47,9 +47,7 @@ func TestAPersonsProbeComesBeforeWhatIsStored(t *testing.T) {
 func TestTheWaitForASilentPrinterEndsWithItsTicket(t *testing.T) {
 	s := &scriptedPrinter{}
 	withScript(t, s, func(r *harness) {
-		if o := r.printWith(r.t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
-			t.Error(o.err)
-		}
+		r.wantFrom(r.p, orderOfLines(60), "sent")
 		before := s.clients()
 		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
 		defer cancel()

@@ -46,9 +46,7 @@ func TestALongTicketIsConfirmedAlthoughItIsAllInThePrintBuffer(t *testing.T) {
 	o := kitchenPrinter(20)
 	o.ReceiveBuffer = 64 << 10
 	withLine(t, o, 0, func(r *harness, p line) {
-		if o := r.printWith(r.t.Context(), r.p, orderOfLines(300), nil); o.kind() != "confirmed" {
-			t.Errorf("%s: %v", o.kind(), o.err)
-		}
+		r.wantFrom(r.p, orderOfLines(300), "confirmed")
 	})
 }
 

@@ -26,9 +26,7 @@ func TestAnAnswerThatComesBeforeThePaperCanHaveMovedProvesNothing(t *testing.T) 
 		withHarness(t, atOnce, nil, func(r *harness) {
 			print := func(lines int, want string) {
 				t.Helper()
-				if o := r.printWith(r.t.Context(), r.p, order(lines), nil); o.kind() != want {
-					t.Errorf("%d lines in %s: %s, want %s", lines, o.took, o.kind(), want)
-				}
+				r.wantFrom(r.p, order(lines), want)
 			}
 			print(1, proof) // too short to tell
 			print(30, "sent")
@@ -257,9 +255,7 @@ func TestATextThatComesWithATicketLeavesADoubtAndNoFurtherTicketIsSent(t *testin
 	}}
 	withScript(t, s, func(r *harness) {
 		r.want("A1", "sent")
-		if o := r.printWith(r.t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
-			t.Errorf("%s, %v", o.kind(), o.err)
-		}
+		r.wantFrom(r.p, orderOfLines(200), "doubt")
 		r.wantState(printer.NotAPrinter)
 		r.want("A2", "not ready")
 		wantTrue(t, !strings.Contains(s.all(), "A2"), "a ticket was sent to it")

@@ -38,9 +38,7 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 				r.want("A1", "sent").within(r, 0, 0) // a file has nothing to print
 				time.Sleep(2 * time.Hour)
 			}
-			if s := r.wantState(printer.Unknown); s.BestProof != "sent" {
-				t.Errorf("%+v", s)
-			}
+			wantEqual(t, r.wantState(printer.Unknown).BestProof, "sent")
 			synctest.Wait()
 			b, err := os.ReadFile(path)
 			got := string(b)
@@ -82,14 +80,10 @@ func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
 		} {
 			if c.after == "what broke off" {
 				line.before = pulledAt("D150")
-				if o := r.printWith(t.Context(), plain, orderOfLines(200), nil); o.kind() != "doubt" {
-					t.Error(o.err)
-				}
+				r.wantFrom(plain, orderOfLines(200), "doubt")
 			}
 			before := len(line.script().all())
-			if o := r.printWith(t.Context(), c.now, orderOf("A1"), nil); o.kind() != "sent" {
-				t.Error(o.err)
-			}
+			r.wantFrom(c.now, orderOf("A1"), "sent")
 			synctest.Wait()
 			ahead, _, _ := strings.Cut(line.script().all()[before:], "\x1b@")
 			wantEqual(t, strings.Contains(ahead, string(make([]byte, 64))), c.want, c.after)

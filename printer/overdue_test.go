@@ -122,9 +122,7 @@ func TestAConnectionThatEndsBeforeTheAnswerLeavesADoubtEachTime(t *testing.T) {
 		hangUp(r.d)
 		for range 6 {
 			r.want("A2", "doubt")
-			if s := r.wantState(printer.Unreachable); !strings.Contains(s.Err, "lengthen the idle time-out") {
-				t.Error(s.Err)
-			}
+			wantText(t, r.wantState(printer.Unreachable).Err, "lengthen the idle time-out")
 		}
 		r.want("A2", "confirmed")
 		wantEqual(t, r.mem.Writes(), 1, r.mem.Value("grill"))

@@ -81,9 +81,7 @@ func pause(t *testing.T, copies, feed int) (d time.Duration) {
 	withHarness(t, virtual.Options{Kanji: true}, func(_ *printer.DeviceOptions, o *printer.Options) {
 		o.Copies, o.Profile.FeedBeforeCut, o.Profile.LinesPerSecond = copies, feed, 1
 	}, func(r *harness) {
-		if o := r.printWith(r.t.Context(), r.p, orderOfLines(20), nil); o.kind() != "sent" {
-			t.Error(o.err)
-		}
+		r.wantFrom(r.p, orderOfLines(20), "sent")
 		d = r.want("A2", "sent").took
 	})
 	return d.Round(time.Second)

@@ -52,9 +52,7 @@ func TestAConfiguredConfirmIsTheOnlyFenceThatIsAskedFor(t *testing.T) {
 			d := printer.NewDevice(auto)
 			defer d.Retire()
 			p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
-			if o := r.printWith(r.t.Context(), p, orderOf("A2"), nil); o.kind() != "confirmed" {
-				t.Errorf("%s: %v", o.kind(), o.err)
-			}
+			r.wantFrom(p, orderOf("A2"), "confirmed")
 		})
 		// The printer decides, not the configuration.
 		withHarness(t, virtual.Options{Kanji: true}, change, func(r *harness) {

@@ -122,9 +122,7 @@ func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 		r.want("A1", "processed")
 		synctest.Wait()
 		paper = 0x0c
-		if o := r.want("A2", "doubt"); !strings.Contains(o.err.Error(), "out of paper") {
-			t.Error(o.err)
-		}
+		wantText(t, r.want("A2", "doubt").err.Error(), "out of paper")
 		r.wantState(printer.PaperOut)
 		synctest.Wait()
 		paper = 0x03 // low is not out

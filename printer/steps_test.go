@@ -70,9 +70,7 @@ func TestATicketBehindWhichThePrinterStoppedIsInDoubt(t *testing.T) {
 			}
 		}}
 		withScript(t, s, func(r *harness) {
-			if o := r.print("A1"); o.kind() != c.want {
-				t.Errorf("%s: %s, %v", name, o.kind(), o.err)
-			}
+			r.want(name, c.want)
 		})
 	}
 }

@@ -57,9 +57,7 @@ func TestACutThatWasTakenAheadOfATicketIsNotSentAgain(t *testing.T) {
 				synctest.Wait() // its reader has noticed
 			}
 		}
-		if o := r.printWith(t.Context(), r.p, orderOfLines(200), nil); o.kind() != "doubt" {
-			t.Errorf("%s, %v", o.kind(), o.err)
-		}
+		r.wantFrom(r.p, orderOfLines(200), "doubt")
 		wantTrue(t, r.wantState(printer.Unreachable).Err != "", "nothing says why")
 		w.after = nil
 		r.want("A3", "confirmed")
@@ -106,9 +104,7 @@ func TestTheQuestionBehindATicketWithoutAFenceHasTimeOfItsOwn(t *testing.T) {
 		r := newHarness(t, nil, s, func(_ *printer.DeviceOptions, o *printer.Options) {
 			o.Timeout, o.PerKiB = 10*time.Second, time.Microsecond
 		})
-		if o := r.printWith(t.Context(), r.p, orderOfLines(60), nil); o.kind() != "sent" {
-			t.Errorf("%s, %v", o.kind(), o.err)
-		}
+		r.wantFrom(r.p, orderOfLines(60), "sent")
 	})
 }
 
@@ -191,9 +187,7 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 					wantTrue(t, ticket.IsUntouched(err), err)
 				}
 				long.Doubt = c.doubt
-				if o := r.printWith(r.t.Context(), r.p, long, nil); o.kind() != "confirmed" {
-					t.Errorf("%s, %v", o.kind(), o.err)
-				}
+				r.wantFrom(r.p, long, "confirmed")
 				synctest.Wait()
 				all := ""
 				for _, x := range r.v.Tickets() {
