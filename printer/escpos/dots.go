@@ -35,9 +35,9 @@ func Resync(p profile.Profile) []byte {
 // with each attempt: more than the box has. The lines beyond print transcribed.
 const maxDrawnBytes = 8 << 20
 
-// draw writes a line as an image and reports whether it did. The whole line is drawn, so characters that the printer has
-// and no font does are replaced too. A line wider than the paper is drawn smaller, because nothing may be cut off; one
-// that would be illegible then is not drawn.
+// draw writes a line as an image and reports whether it did. The whole line is drawn, so a character that no font has
+// is replaced, even if the printer has it. A line wider than the paper is drawn smaller, because nothing may be cut
+// off; one that would be illegible then is not drawn.
 func (e *encoder) draw(l layout.Line) bool {
 	if e.drawer == nil || len(e.out) > maxDrawnBytes {
 		return false

@@ -47,9 +47,7 @@ func TestImagesArePrintedAsDrawn(t *testing.T) {
 				want[i] = img.Bits[i]
 			}
 		}
-		if !bytes.Equal(bits, want) {
-			t.Errorf("%s: the printed image differs from the drawn one", p.Name)
-		}
+		wantTrue(t, bytes.Equal(bits, want), p.Name)
 		for i, b := range r.Images {
 			if b.Height > bandRows || b.Width != row*8 || i < 2 && b.Height < bandRows-1 {
 				t.Errorf("%s: band %d has %d rows of %d dots", p.Name, i, b.Height, b.Width)
@@ -138,9 +136,7 @@ func TestALineThatCannotBeDrawnIsTranscribed(t *testing.T) {
 		!strings.HasPrefix(r.lines[0].text, "é~") {
 		t.Errorf("%q, %v", r.Text, err)
 	}
-	if l.Spans[1].Text[0] == '~' {
-		t.Error("the caller's line was changed")
-	}
+	wantTrue(t, l.Spans[1].Text[0] != '~', "the caller's line was changed")
 }
 
 func TestAnOverlongTicketIsTranscribedAfterTheImageLimit(t *testing.T) {
@@ -148,15 +144,11 @@ func TestAnOverlongTicketIsTranscribedAfterTheImageLimit(t *testing.T) {
 	dish := layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: 8}}}}
 	dishes := slices.Repeat([]layout.Line{dish}, 800)
 	body := EncodeTicket(dishes, Options{Profile: p, Drawer: drawer(t)}).Body
-	if len(body) > maxDrawnBytes+1<<20 {
-		t.Errorf("%d KiB", len(body)>>10)
-	}
+	wantTrue(t, len(body) <= maxDrawnBytes+1<<20, len(body)>>10)
 	images := func(b []byte) int { return bytes.Count(b, []byte("\x1dv0\x00")) }
 	one := images(EncodeTicket(dishes[:1], Options{Profile: p, Drawer: drawer(t)}).Body)
 	drawn, written := images(body)/one, bytes.Count(body, []byte("Gong"))
-	if drawn == 0 || written == 0 || drawn+written/(p.Columns/2) != len(dishes) {
-		t.Errorf("%d lines: %d are drawn, %d letters are written", len(dishes), drawn, written)
-	}
+	wantTrue(t, drawn != 0 && written != 0 && drawn+written/(p.Columns/2) == len(dishes), len(dishes), drawn, written)
 }
 
 func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
@@ -174,9 +166,7 @@ func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
 				t.Errorf("%s: no caption: %q", p.Name, r.Text)
 			}
 			// A printer prints no white around its QR codes.
-			if native && (r.QRs[0].Line < 1 || !strings.Contains(r.Text, "\n▒▒ QR "+id+"\n\n")) {
-				t.Errorf("%s: the letters touch the code: %q", p.Name, r.Text)
-			}
+			wantTrue(t, !native || r.QRs[0].Line >= 1 && strings.Contains(r.Text, "\n▒▒ QR "+id+"\n\n"), p.Name, r.Text)
 		}
 	}
 }

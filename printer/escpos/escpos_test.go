@@ -184,16 +184,12 @@ func TestTheBuzzerSoundsAsConfiguredAndDifferentlyForAVoid(t *testing.T) {
 		for _, b := range r.Buzzes {
 			got += string(b.Command)
 		}
-		if got != c.want {
-			t.Errorf("%s, %d times, void %v: %q, want %q", c.buzzer, c.times, c.void, got, c.want)
-		}
+		wantEqual(t, got, c.want, c.buzzer, c.times, c.void)
 	}
 }
 
 func TestTheCodePageChangesOnlyIfNeeded(t *testing.T) {
 	p := model(t, "generic-80mm")
 	got := encode([]layout.Line{{Spans: []layout.Span{{Text: "é € é é"}}}, {Spans: []layout.Span{{Text: "é"}}}}, p)
-	if n := bytes.Count(got, []byte("\x1bt")); n != 2 {
-		t.Errorf("the code page is selected %d times, want 2 (the first, and one with €): % X", n, got)
-	}
+	wantEqual(t, bytes.Count(got, []byte("\x1bt")), 2, got)
 }

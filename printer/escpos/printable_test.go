@@ -76,12 +76,8 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 		{none, "\x1b@", "[U+FFFD]@"},
 	} {
 		got := printable(c.in, c.p)
-		if got != c.want {
-			t.Errorf("printable(%q) = %q, want %q", c.in, got, c.want)
-		}
-		if again := printable(got, c.p); again != got {
-			t.Errorf("printable(%q) = %q, which is not stable", got, again)
-		}
+		wantEqual(t, got, c.want, c.in)
+		wantEqual(t, printable(got, c.p), got)
 	}
 }
 
@@ -114,13 +110,9 @@ func TestWithImagesEverythingAFontHasStays(t *testing.T) {
 		if got != c.want && !(c.in[0] == "┌"[0] && strings.HasSuffix(got, " 宫")) { // depends on the font
 			t.Errorf("Printable(%q) = %q, want %q", c.in, got, c.want)
 		}
-		if again := Printable(got, o); again != got {
-			t.Errorf("Printable(%q) = %q, which is not stable", got, again)
-		}
+		wantEqual(t, Printable(got, o), got)
 		r, err := read(EncodeTicket([]layout.Line{{Spans: []layout.Span{{Text: got}}}}, o).Body, o.Profile)
-		if err != nil || (len(r.Images) > 0) != c.drawn {
-			t.Errorf("%q: drawn %v, want %v (%v)", got, len(r.Images) > 0, c.drawn, err)
-		}
+		wantTrue(t, err == nil && (len(r.Images) > 0) == c.drawn, got, len(r.Images) > 0, c.drawn, err)
 	}
 }
 
@@ -135,14 +127,10 @@ func TestEveryRuneIsPrintable(t *testing.T) {
 
 func TestEveryPageOfEveryProfileCanBeWritten(t *testing.T) {
 	for _, p := range profile.All() {
-		if got := pages(p); len(got) != len(p.CodePages) {
-			t.Errorf("%s: %d of %d code pages can be written", p.Name, len(got), len(p.CodePages))
-		}
+		wantEqual(t, len(pages(p)), len(p.CodePages), p.Name)
 	}
 	for _, name := range profile.PageNames() {
-		if charmaps()[name] == nil {
-			t.Errorf("package profile accepts the page %s, which has no table", name)
-		}
+		wantTrue(t, charmaps()[name] != nil, name)
 	}
 }
 
@@ -153,23 +141,15 @@ func TestTwoByteModeIsSwitchedOnAndOff(t *testing.T) {
 		"宫":     "\x1c&\xb9\xac\x1c.\n",
 		"宫 保":   "\x1c&\xb9\xac\x1c. \x1c&\xb1\xa3\x1c.\n",
 	} {
-		if got := printable(in, p); got != in {
-			t.Errorf("%q becomes %q", in, got)
-		}
+		wantEqual(t, printable(in, p), in)
 		got := encode([]layout.Line{{Spans: []layout.Span{{Text: in}}}}, p)
-		if !bytes.Contains(got, []byte("\x1bt\x00"+want)) {
-			t.Errorf("%q: % X does not contain % X", in, got, want)
-		}
+		wantTrue(t, bytes.Contains(got, []byte("\x1bt\x00"+want)), in, got, want)
 		r, err := read(got, p)
-		if err != nil || r.lines[0].text != in || r.lines[0].columns != layout.Width(in) {
-			t.Errorf("read back %+v, %v", r.lines, err)
-		}
+		wantTrue(t, err == nil && r.lines[0].text == in && r.lines[0].columns == layout.Width(in), r.lines, err)
 	}
 	chars := charsetOf(Options{Profile: p})
 	for _, r := range "Жα①한" { // one column wide, or of four bytes, which not every ROM has
-		if pair := chars.twoByte.letter(r); pair != nil {
-			t.Errorf("%c is % X", r, pair)
-		}
+		wantTrue(t, chars.twoByte.letter(r) == nil, r)
 	}
 }
 
@@ -180,9 +160,9 @@ func hostile() *rapid.Generator[string] {
 		rapid.StringOfN(rapid.RuneFrom(nil, unicode.Han, unicode.Hangul, unicode.Arabic, unicode.Hebrew, unicode.Thai,
 			unicode.Devanagari, unicode.Cyrillic), 0, 12, -1),
 		rapid.StringOfN(rapid.RuneFrom(nil, unicode.M, unicode.Cf, unicode.So, unicode.No), 0, 8, -1),
-		rapid.SampledFrom([]string{"\x10\x04\x01", "\x10\x14\x02\x01\x08", "\x1b@", "\x1bp\x00\x19\xfa", "\x1dV\x00", "\x00",
-			"\x1c&\xc4", "café 5€", "”", "] ", "\u0301", "\ufe0f\u0301", "\u200d", "\u20e3", "\xff", "~", "2⅓", "宫",
-			"one\r\ntwo\u2028three\vfour", "\u202eevil\u2066x", " \t\u00a0\u3000 ",
+		rapid.SampledFrom([]string{"\x10\x04\x01", "\x10\x14\x02\x01\x08", "\x1b@", "\x1bp\x00\x19\xfa",
+			"\x1dV\x00", "\x00", "\x1c&\xc4", "café 5€", "”", "] ", "\u0301", "\ufe0f\u0301", "\u200d", "\u20e3",
+			"\xff", "~", "2⅓", "宫", "one\r\ntwo\u2028three\vfour", "\u202eevil\u2066x", " \t\u00a0\u3000 ",
 			strings.Repeat("\u0300", 200), strings.Repeat("x", 700), strings.Repeat("寿", 100)}),
 	)
 	return rapid.Custom(func(t *rapid.T) string {

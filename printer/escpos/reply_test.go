@@ -75,9 +75,7 @@ func TestRepliesAreRecognizedByTheirFixedBits(t *testing.T) {
 			for cut := range len(tt.in) + 1 {
 				var p Parser
 				got := append(p.Feed([]byte(tt.in[:cut])), p.Feed([]byte(tt.in[cut:]))...)
-				if repliesText(got) != tt.want {
-					t.Errorf("% x | % x: %s, want %s", tt.in[:cut], tt.in[cut:], repliesText(got), tt.want)
-				}
+				wantEqual(t, repliesText(got), tt.want, tt.in[:cut], tt.in[cut:])
 			}
 		})
 	}
@@ -102,9 +100,7 @@ func FuzzParser(f *testing.F) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("divided differently (-whole +parts):\n%s", d)
 		}
-		if len(parts.data) > maxBlock+1 || len(parts.asb) > 3 {
-			t.Errorf("%d and %d bytes are kept", len(parts.data), len(parts.asb))
-		}
+		wantTrue(t, len(parts.data) <= maxBlock+1 && len(parts.asb) <= 3, len(parts.data), len(parts.asb))
 		n := 0
 		for _, r := range want {
 			n += max(len(r.Data), 1)

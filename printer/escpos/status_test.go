@@ -44,9 +44,7 @@ func TestStatusBitsMatchTheManuals(t *testing.T) {
 		{"PaperEnd", FromPaper(0x0c), PaperOut},
 		{"PaperEndAndLow", FromPaper(0x0f), PaperOut | PaperLow},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, tt.got, tt.want)
-		}
+		wantEqual(t, tt.got, tt.want, tt.name)
 	}
 }
 
@@ -60,12 +58,8 @@ func TestEveryConditionHasAName(t *testing.T) {
 	if all != Waiting<<1-1 || slices.Contains(names, "") || all.String() != strings.Join(names, ", ") {
 		t.Errorf("%b: %q", all, all)
 	}
-	if Condition(0).String() != "ok" || all.Name() != "" {
-		t.Error("what is no single condition has a name")
-	}
-	if Blocking.Any(PaperLow|FeedButton|Waiting) || !Blocking.Has(PaperOut|CoverOpen) {
-		t.Errorf("blocking are %s", Blocking)
-	}
+	wantTrue(t, Condition(0).String() == "ok" && all.Name() == "", "what is no single condition has a name")
+	wantTrue(t, !Blocking.Any(PaperLow|FeedButton|Waiting) && Blocking.Has(PaperOut|CoverOpen), Blocking)
 }
 
 func TestStatusCommandsMatchTheManuals(t *testing.T) {
@@ -76,8 +70,6 @@ func TestStatusCommandsMatchTheManuals(t *testing.T) {
 		{"GS a on", string(AutoStatus(true)), "\x1da\x0e"},
 		{"GS a off", string(AutoStatus(false)), "\x1da\x00"},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%s: % x, want % x", tt.name, tt.got, tt.want)
-		}
+		wantEqual(t, tt.got, tt.want, tt.name)
 	}
 }

@@ -24,14 +24,10 @@ func TestTheDefaultWordsFindAllergiesAndNothingElse(t *testing.T) {
 			t.Errorf("%q: marks an allergy: %v, want %s", text, a.Match(text), verdict)
 		}
 	}
-	if seen["yes"] < 100 || seen["no"] < 100 {
-		t.Errorf("only %v texts", seen)
-	}
+	wantTrue(t, seen["yes"] >= 100 && seen["no"] >= 100, seen)
 
 	for _, e := range UsualAlarms() {
-		if !strings.HasPrefix(e, "-") && !a.Match("x "+strings.TrimPrefix(e, "*")) {
-			t.Errorf("%q is not found: an exception takes it out", e)
-		}
+		wantTrue(t, strings.HasPrefix(e, "-") || a.Match("x "+strings.TrimPrefix(e, "*")), e)
 	}
 }
 
@@ -68,13 +64,9 @@ func TestAWordIsFoundWhereTheEntrySays(t *testing.T) {
 		{"-nut", "nut", false},
 		{"!", "!", false},
 	} {
-		if got := NewAlarms(strings.Split(x.entries, ",")).Match(x.text); got != x.want {
-			t.Errorf("%q in %q: %v, want %v", x.entries, x.text, got, x.want)
-		}
+		wantEqual(t, NewAlarms(strings.Split(x.entries, ",")).Match(x.text), x.want, x.entries, x.text)
 	}
-	if (*Alarms)(nil).Match("nut") {
-		t.Error("no words find something")
-	}
+	wantTrue(t, !(*Alarms)(nil).Match("nut"), "no words find something")
 }
 
 func TestAMegabyteOfAnyTextIsSearched(t *testing.T) {
@@ -83,9 +75,7 @@ func TestAMegabyteOfAnyTextIsSearched(t *testing.T) {
 	a := NewAlarms(UsualAlarms())
 	for text, want := range map[string]bool{"allerg": true, "no allergies ": false, "a\u0301": false, "\u0301": false,
 		"过": false, "- ": false, "\x00": false, "\xff": false, "กำ": false} {
-		if got := a.Match(strings.Repeat(text, 1<<20/len(text))); got != want {
-			t.Errorf("a megabyte of %q marks an allergy: %v, want %v", text, got, want)
-		}
+		wantEqual(t, a.Match(strings.Repeat(text, 1<<20/len(text))), want, text)
 	}
 }
 
@@ -118,9 +108,7 @@ func TestAnAlarmIsWhiteOnBlackFromEdgeToEdge(t *testing.T) {
 			continue
 		}
 		seen += text + "\n"
-		if !all || l.Width() != 32 {
-			t.Errorf("%q is no alarm from edge to edge: %+v", text, l.Spans)
-		}
+		wantTrue(t, all && l.Width() == 32, text, l.Spans)
 	}
 	want := "! nuts!\nat once\n2x No nuts cake\n! nuts kill her, so please\nbe careful with all of\nthe pans\nnuts\n"
 	if diff := cmp.Diff(want, seen); diff != "" {

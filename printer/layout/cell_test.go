@@ -12,8 +12,6 @@ func TestACSVCellIsNoFormulaAndHasNoControlCharacters(t *testing.T) {
 		"a\u202egnp.exe": "a gnp.exe", "a\u2066b\u2069": "a b ", "\u200f=1": "' =1", "\u061ca": " a",
 		"a\u200cb": "a\u200cb",
 	} {
-		if got := Cell(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
+		wantEqual(t, Cell(in), want, in)
 	}
 }

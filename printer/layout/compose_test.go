@@ -268,9 +268,7 @@ func TestCleanTextHoldsNoCommands(t *testing.T) {
 		"\u009b31mred":          "\ufffd31mred",
 		"zero\u200bwidth\ufeff": "zero width ",
 	} {
-		if got := Clean(in); got != want {
-			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
-		}
+		wantEqual(t, Clean(in), want, in)
 	}
 }
 

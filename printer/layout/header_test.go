@@ -30,9 +30,7 @@ func TestFieldsShareALineIfTheyHaveOneSizeOrWouldBeAlone(t *testing.T) {
 	} {
 		got := strings.Split(content(ComposeWith(d, Options{Columns: 42, Header: c.fields})), "\n")[2:]
 		for i, want := range c.want {
-			if !strings.HasPrefix(got[i], want) {
-				t.Errorf("%v: line %d is %q, want %q", c.fields, i, got[i], want)
-			}
+			wantTrue(t, strings.HasPrefix(got[i], want), c.fields, i, got[i], want)
 		}
 		if n := len(c.want); !strings.HasPrefix(got[n], "=") {
 			t.Errorf("%v: line %d is %q, want the rule", c.fields, n, got[n])
@@ -44,9 +42,7 @@ func TestFieldsShareALineOnlyWithTwoColumnsBetweenThem(t *testing.T) {
 	for number, want := range map[string]string{"12345": "#12345  Table 12\n", "123456": "#123456\nTable 12\n"} {
 		d := ticket.Delivery{Ticket: ticket.Ticket{Number: number, Table: "12"}}
 		got := content(ComposeWith(d, Options{Columns: 16, NumberSize: Size{1, 2}, TableSize: Size{1, 2}}))
-		if !strings.HasPrefix(got, want) {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		wantTrue(t, strings.HasPrefix(got, want), got, want)
 	}
 }
 
@@ -72,9 +68,7 @@ func TestTheTopMarginIsBlankLinesAboveEverything(t *testing.T) {
 	d.Doubt = true
 	for margin, want := range map[int]int{0: 0, 6: 6} {
 		got := content(ComposeWith(d, Options{Columns: 42, TopMargin: margin}))
-		if n := len(got) - len(strings.TrimLeft(got, "\n")); n != want {
-			t.Errorf("a margin of %d lines prints %d", margin, n)
-		}
+		wantEqual(t, len(got)-len(strings.TrimLeft(got, "\n")), want, margin)
 	}
 }
 

@@ -28,9 +28,7 @@ func TestEachRefiredItemIsMarkedOnceAboveItsModifiers(t *testing.T) {
 		"a cancelled item":                          {[]ticket.Line{void}, 0},
 		"a modifier of an item that is not refired": {[]ticket.Line{again, item, modifier}, 2},
 	} {
-		if got := strings.Count(content(Compose(order(c.lines...), 42, "")), refire); got != c.want {
-			t.Errorf("%s: %d marks, want %d", name, got, c.want)
-		}
+		wantEqual(t, strings.Count(content(Compose(order(c.lines...), 42, "")), refire), c.want, name)
 	}
 }
 
@@ -44,9 +42,7 @@ func TestFieldsThatNothingReadsAreSmallUnlessTheyAreAlarms(t *testing.T) {
 	} {
 		style := sizeOf(t, lines, text)
 		alarm := text == "contains: nuts"
-		if (style == Style{}) != small || alarm && (style.Width != 2 || style.Height != 2) {
-			t.Errorf("%s: %+v", text, style)
-		}
+		wantTrue(t, (style == Style{}) == small && (!alarm || style.Width == 2 && style.Height == 2), text, style)
 	}
 }
 
@@ -67,9 +63,7 @@ func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 	d.Ticket.Kind = ticket.Slip
 	lines := ComposeWith(d, Options{Columns: 32, BlankLines: 3, Header: []string{}})
 	text := content(lines)
-	if !strings.Contains(text, "#18 Table B1\n#19 Table B22345\n") {
-		t.Errorf("got\n%s", text)
-	}
+	wantTrue(t, strings.Contains(text, "#18 Table B1\n#19 Table B22345\n"), text)
 	if got, want := sizeOf(t, lines, "B22345"), (Style{Bold: true, Width: 1, Height: 2}); got != want {
 		t.Errorf("a line of the list is %+v, want %+v", got, want)
 	}
@@ -86,9 +80,7 @@ func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *
 		Alarms: NewAlarms([]string{"nuts"})}) {
 		text := strings.TrimRight(content([]Line{l}), " \n")
 		red := slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Red })
-		if red != strings.HasPrefix(text, "* ") && text != edge {
-			t.Errorf("%q is red: %v", text, red)
-		}
+		wantTrue(t, red == strings.HasPrefix(text, "* ") || text == edge, text, red)
 		if mark := l.Spans[min(1, max(len(l.Spans)-1, 0)):]; strings.HasPrefix(text, "* VOID") {
 			if last := mark[len(mark)-3]; mark[0].Height != last.Height || mark[0].Width < last.Width {
 				t.Errorf("the mark %+v is not as big as %+v", mark[0], last)
@@ -101,9 +93,7 @@ func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *
 		"=============== RUSH ===============|" +
 		"-|* VOID 3x Soup *|* VOID ! hot *|-|* VOID 1x Fish *|* VOID ** cancelled? no ** *|-|" +
 		"============= REFIRE =============|1x Cake|-|* NO NUTS *|-|No cream|-|* ** cancelled? VOIDED ** *|-|"
-	if !strings.HasPrefix(got, want) {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	wantTrue(t, strings.HasPrefix(got, want), got, want)
 }
 
 func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
@@ -132,9 +122,7 @@ func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
 				got += "cut|"
 			}
 		}
-		if got != want {
-			t.Errorf("%s:\ngot  %s\nwant %s", cut, got, want)
-		}
+		wantEqual(t, got, want, cut)
 	}
 	if st := sizeOf(t, ComposeWith(d, Options{Columns: 42, Cut: ByItem}), "Priya"); st.Height != 2 {
 		t.Errorf("the name that is called out is %+v", st)
@@ -176,9 +164,7 @@ func TestABannerIsBlackFromEdgeToEdgeAndDoubleWidthOnTwiceItsColumns(t *testing.
 	for columns, want := range map[int]int{6: 1, 7: 1, 8: 2, 9: 2} { // VOID has 4 letters
 		x := composer{columns: columns}
 		x.warning(void)
-		if len(x.lines) != 1 || x.lines[0].Width() != columns {
-			t.Errorf("%d columns: the banner is %v", columns, x.lines)
-		}
+		wantTrue(t, len(x.lines) == 1 && x.lines[0].Width() == columns, columns, x.lines)
 		if st := sizeOf(t, x.lines, void); st.widthFactor() != want {
 			t.Errorf("%d columns: the banner is %+v, want width %d", columns, st, want)
 		}
@@ -192,8 +178,6 @@ func TestALabelWiderThanHalfOfItsLineWrapsWithTheText(t *testing.T) {
 	} {
 		x := composer{columns: 20}
 		x.flow(paragraph{label: []Span{{Text: label}}, text: "Soup croutons"})
-		if got := content(x.lines); got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		wantEqual(t, content(x.lines), want)
 	}
 }

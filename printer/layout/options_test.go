@@ -51,9 +51,7 @@ func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 	d.For, d.Down, d.Doubt = "hot-line_2\x1b@ süß", "printer", true
 	got := strings.Join(strings.Fields(content(ComposeWith(d, o))), " ")
 	for _, want := range []string{possibleDuplicate, "FOR HOT LINE 2\ufffd@ SÜSS (printer down)", "COPY 2/2"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in %q", want, got)
-		}
+		wantTrue(t, strings.Contains(got, want), want, got)
 	}
 
 	d.Down = ""
@@ -61,9 +59,7 @@ func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 		t.Errorf("nothing is known to be down:\n%s", got)
 	}
 	got = content(ComposeWith(everyday(), Options{Columns: 42, Copy: 1, Copies: 1}))
-	if strings.Contains(got, "COPY") || strings.Contains(got, "FOR") {
-		t.Errorf("a single copy at its own station has a banner:\n%s", got)
-	}
+	wantTrue(t, !strings.Contains(got, "COPY") && !strings.Contains(got, "FOR"), got)
 }
 
 func TestUpperCaseFollowsTheLanguage(t *testing.T) {
@@ -80,9 +76,7 @@ func TestUpperCaseFollowsTheLanguage(t *testing.T) {
 		"ﬁsh":          "FISH",
 		"":             "",
 	} {
-		if got := upperCase(in); got != want {
-			t.Errorf("%q became %q, want %q", in, got, want)
-		}
+		wantEqual(t, upperCase(in), want, in)
 	}
 }
 
@@ -108,9 +102,7 @@ func TestEachFieldOfTheHeaderPrints(t *testing.T) {
 		}
 	}
 	got := content(ComposeWith(everyday(), Options{Columns: 42, Header: []string{"nothing"}}))
-	if strings.HasPrefix(got, "=") || strings.Contains(got, "#7") {
-		t.Errorf("an empty header is not empty:\n%s", got)
-	}
+	wantTrue(t, !strings.HasPrefix(got, "=") && !strings.Contains(got, "#7"), got)
 }
 
 func TestBlankLinesSeparateItems(t *testing.T) {
@@ -127,9 +119,7 @@ func TestBlankLinesSeparateItems(t *testing.T) {
 func TestTheWidthOfThePaperIsLimited(t *testing.T) {
 	for columns, want := range map[int]int{-1: 16, 15: 16, 17: 17, 255: 255, 256: 255} {
 		lines := Compose(everyday(), columns, "")
-		if got := Width(strings.TrimRight(firstWith(lines, "===="), "\n")); got != want {
-			t.Errorf("%d columns: a rule is %d wide, want %d", columns, got, want)
-		}
+		wantEqual(t, Width(strings.TrimRight(firstWith(lines, "===="), "\n")), want, columns)
 	}
 }
 
@@ -161,13 +151,9 @@ func TestTheRequestIsAQRCodeWithItsTextBelow(t *testing.T) {
 			if l.QR != "" {
 				codes++
 				below := strings.Join(strings.Fields(content(lines[i:])), "")
-				if l.QR != c.id || !strings.HasPrefix(below, c.id) {
-					t.Errorf("the code of %q is %q, with %q below", c.id, l.QR, below)
-				}
+				wantTrue(t, l.QR == c.id && strings.HasPrefix(below, c.id), c.id, l.QR, below)
 			}
 		}
-		if codes != c.want {
-			t.Errorf("%+v: %d codes", c, codes)
-		}
+		wantEqual(t, codes, c.want, c)
 	}
 }

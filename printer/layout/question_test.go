@@ -30,8 +30,6 @@ func TestTheTimeThatIsPromisedPrintsInTheVenuesZone(t *testing.T) {
 		"2026-02-07T00:30:00Z":         "Wanted Sat 7 Feb 11:30", "half past\nseven": "Wanted half past seven", "": "",
 	} {
 		tk := ticket.Ticket{Promised: promised, Zone: "Australia/Melbourne", Received: received}
-		if got := Wanted(&tk); got != want {
-			t.Errorf("%q: %q, want %q", promised, got, want)
-		}
+		wantEqual(t, Wanted(&tk), want, promised)
 	}
 }

@@ -30,9 +30,7 @@ func TestJoinersLeaveNoGap(t *testing.T) {
 		"a\u2060b\u200bc\u00ad": "ab c",
 	} {
 		var c composer
-		if got := c.text(in); got != want {
-			t.Errorf("%+q prints %+q, want %+q", in, got, want)
-		}
+		wantEqual(t, c.text(in), want, in)
 	}
 }
 

@@ -105,9 +105,7 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		for want, texts := range c.want {
 			for text := range strings.SplitSeq(texts, "|") {
 				got := sizeOf(t, lines, text)
-				if (Size{got.Width, got.Height}) != want || got.Bold != (want != Size{}) {
-					t.Errorf("%+v: %q is %+v, want %v", c.o, text, got, want)
-				}
+				wantTrue(t, (Size{got.Width, got.Height}) == want && got.Bold == (want != Size{}), c.o, text, got, want)
 			}
 		}
 	}
@@ -159,8 +157,6 @@ func TestTheLinesOfAnItemAreWrittenLikeThis(t *testing.T) {
 		for _, l := range ComposeWith(order(c.lines...), Options{Columns: c.columns, Header: []string{}}) {
 			got.WriteString(strings.TrimRight(content([]Line{l}), " \n") + "\n")
 		}
-		if !strings.HasPrefix(got.String(), c.want) {
-			t.Errorf("%d columns: got\n%s\nwant\n%s", c.columns, got.String(), c.want)
-		}
+		wantTrue(t, strings.HasPrefix(got.String(), c.want), c.columns, got.String(), c.want)
 	}
 }

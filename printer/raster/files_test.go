@@ -55,14 +55,10 @@ func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
 	for _, want := range []string{
 		none + ": no such file or directory; use", "not a regular file; use", "at most 64 MB",
 	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %s:\n%v", want, err)
-		}
+		wantTrue(t, strings.Contains(err.Error(), want), want, err)
 	}
 	lines := strings.Count(err.Error(), "\n") + 1
-	if lines != len(paths)-1 || len(d.fonts) != 1 || d.fonts[0].path != good {
-		t.Errorf("%d fonts are used, and of %d the error is\n%v", len(d.fonts), len(paths), err)
-	}
+	wantTrue(t, lines == len(paths)-1 && len(d.fonts) == 1 && d.fonts[0].path == good, len(d.fonts), len(paths), err)
 }
 
 func TestTheFirstFontOfACollectionIsUsed(t *testing.T) {
@@ -75,9 +71,7 @@ func TestTheFirstFontOfACollectionIsUsed(t *testing.T) {
 	}
 	collection := appendAll(nil, []byte("ttcf"), uint32(0x10000), uint32(1), uint32(header), font)
 	d := drawer(t, write(t, "fonts.ttc", collection))
-	if !d.fonts[0].hasAll([]rune("g")) || d.fonts[0].hasAll([]rune("宫")) {
-		t.Error("it has other characters")
-	}
+	wantTrue(t, d.fonts[0].hasAll([]rune("g")) && !d.fonts[0].hasAll([]rune("宫")), "it has other characters")
 }
 
 func TestTheOutlinesOfAFontAreNotReadBeforeTheyAreDrawn(t *testing.T) {
@@ -89,9 +83,7 @@ func TestTheOutlinesOfAFontAreNotReadBeforeTheyAreDrawn(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if open > load/10 {
-		t.Errorf("it is opened with %.0f allocations and loaded with %.0f", open, load)
-	}
+	wantTrue(t, open <= load/10, open, load)
 }
 
 func TestARemovedFontGivesABoxNotALostTicket(t *testing.T) {
@@ -104,9 +96,7 @@ func TestARemovedFontGivesABoxNotALostTicket(t *testing.T) {
 	c := cellFor(12)
 	m, _ := d.unit(unit{font: 0, text: []rune("x"), columns: 1}, c, c, simplified)
 	checkImage(t, m, c.w, c.h)
-	if !m.black(0, c.h/2) {
-		t.Error("there is no box")
-	}
+	wantTrue(t, m.black(0, c.h/2), "there is no box")
 }
 
 func FuzzFont(f *testing.F) {
@@ -119,9 +109,7 @@ func FuzzFont(f *testing.F) {
 		path := write(t, "font.ttf", b)
 		d, err := New(Options{Fonts: []string{path}})
 		if err != nil {
-			if !strings.Contains(err.Error(), path) {
-				t.Errorf("the error does not name the file: %v", err)
-			}
+			wantTrue(t, strings.Contains(err.Error(), path), err)
 			return
 		}
 		c := cellFor(12)

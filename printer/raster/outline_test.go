@@ -18,16 +18,10 @@ func TestLargeEastAsianTextIsDrawnFromAnOutline(t *testing.T) {
 		return bytes.Equal(drawn(own, text, st).Bits, drawn(with, text, st).Bits)
 	}
 	for _, st := range []layout.Style{{Height: 2}, {Width: 2}, {Width: 2, Height: 2, Bold: true}} {
-		if same("宫", st) || same("ラ", st) || same("す", st) {
-			t.Errorf("at %dx%d the dots of the built-in font are enlarged", st.Width, st.Height)
-		}
-		if !same("soup é 。", st) {
-			t.Errorf("at %dx%d other text is not drawn with the built-in font", st.Width, st.Height)
-		}
+		wantTrue(t, !same("宫", st) && !same("ラ", st) && !same("す", st), st.Width, st.Height)
+		wantTrue(t, same("soup é 。", st), st.Width, st.Height)
 	}
-	if !same("宫保", layout.Style{}) {
-		t.Error("at normal size it is not drawn with the built-in font")
-	}
+	wantTrue(t, same("宫保", layout.Style{}), "at normal size it is not drawn with the built-in font")
 }
 
 func TestTheRestOfLargeEastAsianTextIsDrawnWithTheBuiltInFont(t *testing.T) {
@@ -49,9 +43,7 @@ func TestUnifontIsNoOutlineForLargeText(t *testing.T) {
 	names := appendAll(nil, []uint16{0, 1, 18, 3, 1, 0x409, 1, uint16(len(family)), 0}, family)
 	unifont := madeFont(t, opentype.Table{Tag: opentype.MustNewTag("name"), Content: names})
 	own, with, st := drawer(t), drawer(t, unifont), layout.Style{Height: 2}
-	if !bytes.Equal(drawn(own, "宫保", st).Bits, drawn(with, "宫保", st).Bits) {
-		t.Error("it is used")
-	}
+	wantTrue(t, bytes.Equal(drawn(own, "宫保", st).Bits, drawn(with, "宫保", st).Bits), "it is used")
 }
 
 func TestAFontHasNoCharacterOfWhichItsGlyphIsEmpty(t *testing.T) {
@@ -98,9 +90,7 @@ func TestAFontWithRegionalShapesIsToldTheRegion(t *testing.T) {
 		return s
 	}
 	chinese, taiwanese, japanese := first("骨鸡"), first("骨雞灣"), first("骨の")
-	if chinese == taiwanese || chinese == japanese || taiwanese == japanese {
-		t.Error("two regions write it alike")
-	}
+	wantTrue(t, chinese != taiwanese && chinese != japanese && taiwanese != japanese, "two regions write it alike")
 }
 
 // regionalShapes is a table of substitutions for Chinese characters: in the first of three languages each glyph becomes

@@ -55,9 +55,7 @@ func TestADrawerIsSafeForConcurrentUse(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for i, s := range lines {
-				if bits(fresh, s) != want[i] {
-					t.Errorf("%q is drawn differently by concurrent calls", s)
-				}
+				wantEqual(t, bits(fresh, s), want[i], s)
 			}
 		})
 	}

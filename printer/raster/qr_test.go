@@ -20,9 +20,7 @@ func TestAQRCodeFitsAndKeepsItsQuietZone(t *testing.T) {
 					for side = at; m.black(side, at); side++ {
 					}
 					module := (side - at) / 7
-					if at != quietZone*module {
-						t.Errorf("the quiet zone is %d dots, a module is %d", at, module)
-					}
+					wantEqual(t, at, quietZone*module, module)
 					break
 				}
 			}

@@ -43,9 +43,7 @@ func TestRightToLeftTextIsInVisualOrder(t *testing.T) {
 		"قهوة ١٢٫٥ 3":             "3 ١٢٫٥ ةوهق",
 		"no \u202eoverride\u202c": "no \u202eoverride\u202c",
 	} {
-		if got := visualText(d, text); got != want {
-			t.Errorf("%q\n got %q\nwant %q", text, got, want)
-		}
+		wantEqual(t, visualText(d, text), want, text)
 	}
 }
 
@@ -63,8 +61,6 @@ func TestAPartOfATextHasTheDirectionOfTheWhole(t *testing.T) {
 		{"חומוס and pita", layout.LeftToRight, "סומוח and pita"},
 		{"é à", layout.RightToLeft, "é à"},
 	} {
-		if got := visualTextIn(d, c.text, c.way); got != c.want {
-			t.Errorf("%q (%d)\n got %q\nwant %q", c.text, c.way, got, c.want)
-		}
+		wantEqual(t, visualTextIn(d, c.text, c.way), c.want, c.text, c.way)
 	}
 }

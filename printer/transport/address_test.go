@@ -57,9 +57,7 @@ func TestTheErrorOfAnInvalidAddressShowsAValidOne(t *testing.T) {
 		"tcp://host name with blank":          "invalid character",
 	} {
 		d, err := transport.Open(address)
-		if err == nil || d != nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("open %q: %v, %v, want an error with %q", address, d, err, want)
-		}
+		wantTrue(t, err != nil && d == nil && strings.Contains(err.Error(), want), address, d, err, want)
 	}
 }
 

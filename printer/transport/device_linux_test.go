@@ -143,3 +143,11 @@ func Write(t testing.TB, to io.Writer, text string) {
 	_, err := io.WriteString(to, text)
 	Must(t, err)
 }
+
+// WantTrue checks that something holds, and says the values that it is about.
+func WantTrue(t testing.TB, holds bool, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf("failed: %+v", values)
+	}
+}

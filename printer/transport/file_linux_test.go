@@ -23,9 +23,7 @@ func TestRegularFileMeetsTheSuite(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grill.bin")
 			return farEnd{Dialer: open(t, "file://"+path), Received: func(int) []byte {
 				b, err := os.ReadFile(path)
-				if err != nil {
-					t.Error(err)
-				}
+				wantTrue(t, err == nil, err)
 				return b
 			}}
 		},

@@ -82,9 +82,7 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 			for i, want := range c.want {
 				conn, err := f.Dial(t.Context())
 				if err != nil {
-					if !strings.Contains(err.Error(), want) {
-						t.Errorf("dial %d: %v", i, err)
-					}
+					WantTrue(t, strings.Contains(err.Error(), want), i, err)
 					continue
 				}
 				if got := Remote(conn).String(); got != want {

@@ -24,9 +24,7 @@ func TestOnlyTheNetworksOfTheBoxAreAsked(t *testing.T) {
 		n, err := choose(own, c.only)
 		switch {
 		case c.err != "":
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%v: %v", c.only, err)
-			}
+			WantTrue(t, err != nil && strings.Contains(err.Error(), c.err), c.only, err)
 		case err != nil || prefixes(n.Asked) != c.asks || prefixes(n.Large) != c.large:
 			t.Errorf("%v: %v %v %v", c.only, n.Asked, n.Large, err)
 		}

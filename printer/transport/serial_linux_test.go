@@ -56,9 +56,7 @@ func TestSerialSettingsFollowTheAddress(t *testing.T) {
 			got := [...]uint32{s.Cflag & mask, s.Iflag & (flows | noise), s.Oflag & unix.OPOST,
 				s.Lflag & (unix.ECHO | unix.ICANON | unix.NOFLSH)}
 			want := [...]uint32{want.cflag & mask, want.iflag | unix.BRKINT | unix.INPCK | unix.IGNPAR, 0, unix.NOFLSH}
-			if got != want {
-				t.Errorf("the flags are %#o, want %#o", got, want)
-			}
+			wantTrue(t, got == want, got, want)
 		})
 	}
 }
@@ -89,9 +87,7 @@ func TestTheErrorOfAMissingDSRNamesTheOtherSettings(t *testing.T) {
 	slow.Test(t, "/dev/ptmx")
 	p := newPty(t)
 	_, err := open(t, "serial://"+p.path+"?baud=9600&flow=dtrdsr").Dial(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "use flow=rtscts, xonxoff or none") {
-		t.Errorf("dial: %v", err)
-	}
+	wantTrue(t, err != nil && strings.Contains(err.Error(), "use flow=rtscts, xonxoff or none"), err)
 }
 
 func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
@@ -101,9 +97,7 @@ func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
 		c := dialed(t, open(t, strings.Replace(scheme, "%s", p.path, 1)))
 		_ = p.printer.Close()
 		n, werr := io.WriteString(c, "ticket")
-		if n != 0 {
-			t.Errorf("wrote %d bytes", n)
-		}
+		wantTrue(t, n == 0, n)
 		_, rerr := c.Read(make([]byte, 1))
 		for _, err := range []error{werr, rerr, c.Finish(t.Context())} {
 			if err == nil || transport.Hint(err) != "the printer is gone; was it unplugged or switched off?" {

@@ -130,9 +130,7 @@ func (s suite) testAfterClose(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
 	must(t, c.Close())
 	wantNothingWritten(t, c)
-	if err := c.Finish(t.Context()); err == nil {
-		t.Error("finish of a closed connection claims success")
-	}
+	wantTrue(t, c.Finish(t.Context()) != nil, "finish of a closed connection claims success")
 	_ = c.Close() // must not panic
 }
 
@@ -150,9 +148,7 @@ func (s suite) testPastDeadline(t *testing.T) {
 func wantNothingWritten(t *testing.T, c transport.Conn) error {
 	t.Helper()
 	n, err := io.WriteString(c, "text\n")
-	if n != 0 || err == nil {
-		t.Errorf("write: %d bytes, %v, want none and an error", n, err)
-	}
+	wantTrue(t, n == 0 && err != nil, n, err)
 	return err
 }
 
@@ -167,9 +163,7 @@ func (s suite) testStuckDeadline(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	if err := c.Finish(ctx); n > 0 && err == nil {
-		t.Errorf("finish claims that a stuck printer took everything")
-	}
+	wantTrue(t, c.Finish(ctx) != nil || n == 0, "finish claims that a stuck printer took everything")
 }
 
 // testStuckClose: a stop of the daemon must not wait for a printer.
@@ -183,9 +177,7 @@ func (s suite) testStuckClose(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
-	if err := <-wrote; err == nil {
-		t.Error("the write went through")
-	}
+	wantTrue(t, <-wrote != nil, "the write went through")
 }
 
 // testBreaking: either call may notice, because buffers on the way may hold the whole ticket. "%!" would be a
@@ -196,9 +188,7 @@ func (s suite) testBreaking(t *testing.T) {
 	if err == nil {
 		err = c.Finish(t.Context())
 	}
-	if err == nil {
-		t.Error("neither write nor finish noticed")
-	}
+	wantTrue(t, err != nil, "neither write nor finish noticed")
 	if s := fmt.Sprint(err); strings.Contains(s, "%!") {
 		t.Errorf("the message is malformed: %s", s)
 	}

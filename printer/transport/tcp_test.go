@@ -225,4 +225,4 @@ func (p *paper) atLeast(n int) []byte {
 	return append([]byte(nil), p.b...)
 }
 
-var must, write = transport.Must, transport.Write
+var must, write, wantTrue = transport.Must, transport.Write, transport.WantTrue
