@@ -33,7 +33,7 @@ const (
 	maxShapeBody   = 64 << 10 // of larger requests, nothing is kept: they wait in memory
 	shapesAtOnce   = 200      // and then shapesASecond: looking at a request takes as long as planning it
 	shapesASecond  = 10
-	maxPath        = 200 // runes
+	maxPath        = 200 // bytes
 	maxPathLabels  = 50  // of a venue, in the metric
 	storeShapes    = time.Minute
 )
@@ -143,7 +143,7 @@ func (s *Shapes) look(venue plan.Venue, leaves []plan.Leaf) {
 	now := time.Now().UTC()
 	for _, l := range leaves {
 		if shape.add(l, now) && l.Use == plan.Unread {
-			s.count(venue, plan.OneLine(l.Path, maxPath))
+			s.count(venue, contract.OneLine(l.Path, maxPath))
 		}
 	}
 	shape.forget(now)
@@ -159,7 +159,7 @@ func (s *Shapes) change(venue string) {
 
 // add adds a value to the field that it belongs to. It returns whether it is the first of that field in its request.
 func (s *Shape) add(l plan.Leaf, now time.Time) (first bool) {
-	field := Field{Path: plan.OneLine(l.Path, maxPath), Use: l.Use}
+	field := Field{Path: contract.OneLine(l.Path, maxPath), Use: l.Use}
 	i, known := slices.BinarySearchFunc(s.Fields, field, compareFields)
 	switch {
 	case !known && len(s.Fields) >= 2*maxShapeFields: // of one hostile request; forget removes the older ones

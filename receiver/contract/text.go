@@ -9,6 +9,7 @@ import (
 	"hash"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"ticketrail/queue/ticket"
 )
@@ -109,3 +110,27 @@ func (v Value) isTime() bool {
 // may be the time of the retry, which must not print again.
 var wantedKey = regexp.MustCompile(
 	`(?i)^(?:promised?|due|pick_?up|collection|ready|wanted|delivery|serve|needed|eta)(?:_?(?:at|by|for|time|date))?$`)
+
+// OneLine is a text of the service for people, as one line of at most so many bytes: without control characters and
+// those that change the direction of text, but with the joiners that Persian and the scripts of India are spelled with.
+// It is idempotent, and "" where nothing can be seen. It keeps nothing of the body that the text may be a part of.
+func OneLine(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		case r == unicode.ReplacementChar, !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d':
+			return -1
+		}
+		return r
+	}, text)
+
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > most {
+		text = strings.TrimSuffix(strings.ToValidUTF8(text[:most], ""), " ") // without half a character
+	}
+	if strings.Trim(text, " \u200c\u200d") == "" {
+		return ""
+	}
+	return strings.Clone(text)
+}

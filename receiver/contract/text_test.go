@@ -92,6 +92,18 @@ func TestARetryHasTheSameContent(t *testing.T) {
 	}
 }
 
+func TestATextForPeopleIsOneShortVisibleLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"Jon\x1b[31m\x00\n\r\tA\u0085.": "Jon [31m A .", "\u202eevil\u2066\ufeff \xff\xfeEve": "evil Eve",
+		"Zoë Ł. \u00a0 مریم\u200cها 李": "Zoë Ł. مریم\u200cها 李", strings.Repeat("é", 80): strings.Repeat("é", 50),
+		strings.Repeat("x", 99) + " y": strings.Repeat("x", 99), " \x00\u200d": "",
+	} {
+		if got := OneLine(in, 100); got != want || OneLine(got, 100) != want {
+			t.Errorf("%.60q: %q, want %q", in, got, want)
+		}
+	}
+}
+
 func FuzzTheTextOfAnyBodyIsBounded(f *testing.F) {
 	f.Add([]byte(`{"records":[{"id":"a","items":[]}]}`))
 	f.Add([]byte(`{"records":[[{"id":"a"}],{"id":"b"}]}` + "\xff\x1b"))

@@ -38,17 +38,6 @@ count read contract 1`
 	}
 }
 
-func TestAnExampleIsOneShortLineWithoutControlCharacters(t *testing.T) {
-	for in, want := range map[string]string{
-		"no\r\nice\t\x1b[31m\u202e\x7f": "no  ice [31m",
-		strings.Repeat("é", 80):         strings.Repeat("é", maxExample),
-	} {
-		if got := OneLine(in, maxExample); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestABodyThatIsOneUnreadableRecordHasNoLeaves(t *testing.T) {
 	p := compile(t, Config{})
 	text, _ := contract.Open([]byte(unfamiliar), contract.Text)

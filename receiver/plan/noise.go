@@ -292,7 +292,7 @@ type Leaf struct {
 	Path    string // its keys from the body's root with dots between them, without indices: records.items.note
 	Use     Use
 	As      string // the field that read it, by its key under ticket.fields, or "contract"; of noise, the reason
-	Example string // its value, as [OneLine] of 40 characters
+	Example string // its value, as [contract.OneLine]
 }
 
 // Leaves returns the leaves of a request in the order received; none of one that cannot be read.
@@ -332,7 +332,7 @@ func (s *splitter) leaves(v contract.Value, path string, read readBy, why string
 		return
 	}
 
-	leaf := Leaf{Path: path, Use: Unread, Example: OneLine(scalarText(v), maxExample)}
+	leaf := Leaf{Path: path, Use: Unread, Example: contract.OneLine(scalarText(v), maxExample)}
 	switch {
 	case read == markSilenced:
 		leaf.Use = Silenced
@@ -352,21 +352,4 @@ func (s *splitter) leaves(v contract.Value, path string, read readBy, why string
 
 func lastKey(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-const maxExample = 40 // runes
-
-// OneLine is text for people, of at most so many runes and without control characters.
-func OneLine(text string, most int) string {
-	runes := 0
-	line := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			r = ' '
-		}
-		if runes == most || !unicode.IsGraphic(r) {
-			return -1
-		}
-		runes++
-		return r
-	}, text)
-
-	return strings.Clone(line) // it is kept, and the body that text may point into is not
-}
+const maxExample = 60 // bytes

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode"
 
 	"ticketrail/receiver/contract"
 )
@@ -60,34 +59,7 @@ func (a answer) keys() string {
 
 	add("", a.body)
 	slices.Sort(names)
-	return fmt.Sprintf("its keys are %q", oneLine(strings.Join(names, ", "), 2*maxQuote))
+	return fmt.Sprintf("its keys are %q", contract.OneLine(strings.Join(names, ", "), 2*maxQuote))
 }
 
 const maxQuote = 200 // bytes of a text that is shown: two lines of a terminal
-
-// oneLine returns s as one line of at most so many bytes of visible characters: without control characters and those
-// that change the direction of text, but with the joiners that Persian and the scripts of India are spelled with. It is
-// idempotent, and "" where nothing can be seen.
-func oneLine(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r) || unicode.IsControl(r):
-			return ' '
-		case r == unicode.ReplacementChar, !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d':
-			return -1
-		}
-		return r
-	}, s)
-
-	s = strings.Join(strings.Fields(s), " ")
-
-	if len(s) > most {
-		s = strings.TrimSuffix(strings.ToValidUTF8(s[:most], ""), " ") // without half a character
-	}
-
-	if strings.Trim(s, " \u200c\u200d") == "" {
-		return ""
-	}
-
-	return s
-}

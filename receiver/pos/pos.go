@@ -150,14 +150,14 @@ func (c *Client) Venue(ctx context.Context, id string) (*Account, error) {
 				for word := range scopes.All() {
 					words += " " + text(word)
 				}
-				venue.Scopes = strings.Fields(oneLine(words, 10*maxQuote))
+				venue.Scopes = strings.Fields(contract.OneLine(words, 10*maxQuote))
 			}
 		}
 	}
 
 	owner, _ = contract.CanonicalID(owner)
 	if venue.Named = owner == id; !venue.Named && owner != "" {
-		return nil, venue.fault(CallMe, "the token is for venue "+oneLine(owner, maxQuote),
+		return nil, venue.fault(CallMe, "the token is for venue "+contract.OneLine(owner, maxQuote),
 			"check the venue's id in the configuration, and service.token.venue_param")
 	}
 	return venue, nil
