@@ -187,18 +187,17 @@ func list[T any](
 				}
 			}
 
-			if err == nil && (next == "" || page.Len() == 0) {
-				if err = pages.compareCounts(); err == nil {
-					return
-				}
+			if err == nil && next != "" && page.Len() > 0 {
+				query.Set(contract.ParamCursor, next)
+				continue
 			}
-
+			if err == nil {
+				err = pages.compareCounts()
+			}
 			if err != nil {
 				yield(none, err)
-				return
 			}
-
-			query.Set(contract.ParamCursor, next)
+			return
 		}
 	}
 }
