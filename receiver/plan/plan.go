@@ -190,7 +190,7 @@ func isLayout(v contract.Value) bool {
 			return false
 		}
 	}
-	return v.Kind() == '[' && v.Len() > 0
+	return v.Kind() == '['
 }
 
 // instructionTexts are the needed ones of the texts of the service's own receipt, which it marks as notes.
