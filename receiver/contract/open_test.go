@@ -114,6 +114,7 @@ func TestABodyIsExactlyOneObject(t *testing.T) {
 		{`{"records":[]} {}`, `byte 15: text after the object`}, {`{"records":[]}x`, `byte 14: text after the object`},
 		{"{}\x00", `byte 2: text after the object`},
 		{"\xef\xbb\xbf\xef\xbb\xbf{}", "byte 0: invalid character '\\ufeff' at start of value"},
+		{`{"a":[}`, `byte 6: invalid character '}' at start of value`},
 		{`{'a':1}`, `byte 1: invalid character '\'' at start of value`},
 		{strings.Repeat("[", 1<<18), `byte 0: want an object, got an array`},
 		{strings.Repeat(`{"records":`, 9000), `byte 99000: the body ends in the middle`},

@@ -105,6 +105,7 @@ var orderShapes = []struct{ shape, noise, want string }{
 		"true", "1 Rare|[selected: false] Done"},
 	{`{"name":"Burger","childItems":[{"name":"Onion","isIncluded":"no"},{"name":"Egg","added":0}]}`,
 		"no|0", "[isIncluded: no] Onion|[added: 0] Egg"},
+	{`{"name":"Burger","childItems":[{"name":"Egg","selected":"later"}]}`, "", "1 Egg|selected: later"},
 	{`{"name":"Burger","childItems":[{"name":"Ham","omit":1},{"name":"Leek","isNo":"Y"}]}`,
 		"1|Y", "[omit] Ham|[isNo] Leek"},
 	{`{"name":"Burger","lineNo":1}`, "1", "1 Burger"},
@@ -154,6 +155,8 @@ var orderShapes = []struct{ shape, noise, want string }{
 		`"taxable":true}`, "9.5|$9.50|10|m1|0815|3|true", ""},
 	{`{"name":"Pie","backgroundColor":"#ff0000","textColor":"white","imageUrl":"https://x.example/p.png"}`,
 		"#ff0000|white|https://x.example/p.png", ""},
+	{`{"name":"Pie","linked":"6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11","worth":"$9.50","seen":"2026-02-06"}`,
+		"6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11|$9.50|2026-02-06", ""},
 	{`{"code":"P1","toppings":[{"name":"Ham"}]}`, "", ""},
 	{`{"name":"Pie","discounts":[{"name":"Staff","amount":5}]}`, "Staff|5", ""},
 }
