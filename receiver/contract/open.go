@@ -109,6 +109,7 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	if err == nil {
 		request.Content = envelope.digest()
 	}
+
 	if err == nil && repeats && isAmbiguous(envelope) {
 		request.setText(true, math.MaxInt) // a few times the body at most: a byte that is not UTF-8 becomes three
 		request.Anomalies = []Anomaly{DuplicateKey}
@@ -196,6 +197,7 @@ func (p *PrintRequest) readItems() *Mismatch {
 			}
 			wrong = count.list(items, FieldItems, 1)
 		}
+
 		if wrong != nil {
 			return wrong.below(index(FieldRecords, i))
 		}
@@ -264,6 +266,7 @@ func (c *counter) list(list Value, field string, depth int) *Mismatch {
 		if item.Kind() != '{' {
 			return mismatch(index(field, at), "want an object, got "+item.typeName())
 		}
+
 		// null is accepted where there are no children, because services send it.
 		switch children := item.Get(FieldChildItems); children.Kind() {
 		case 0, 'n':

@@ -79,6 +79,7 @@ func compileRoute(i int, r Route) (route, []error) {
 	if len(r.To) == 0 {
 		bad("to", "empty; name at least one station")
 	}
+
 	for j, name := range r.To {
 		name = strings.TrimSpace(name)
 		if name == "" {
@@ -109,6 +110,7 @@ func compileExpression(when string) (*expression, error) {
 	// The fields decide how often the expression is evaluated, and a trace names those that are missing.
 	compiled := &expression{program: program, perItem: found.item, loops: found.loops,
 		whole: found.loops || found.others != 0}
+
 	// item.a is visited too where the expression has item.a.b; only the longest path is kept.
 	slices.Sort(found.refs)
 	for i, ref := range found.refs {
@@ -139,6 +141,7 @@ func conciseError(err error) error {
 	if quoted != "" && utf8.RuneCountInString(quoted) <= snippetColumn {
 		msg += " in " + quoted
 	}
+
 	return errors.New(msg)
 }
 

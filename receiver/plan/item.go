@@ -133,6 +133,7 @@ func (s *splitter) line(
 	rest := r.remainder(append([]string{l.Name, l.Seat, l.Course}, l.Notes...)...)
 	l.MayCancel = rest.takeCancelling()
 	l.Name = removal + rest.takeRemoval() + l.Name
+
 	rest.addTo(&l.Notes, &l.Unread, &l.More, maxItemRemainder)
 	return l, rest.lists
 }
@@ -172,6 +173,7 @@ func (s *splitter) addList(list childList, depth int, parent ticket.Line) {
 			ticket.Line{Depth: depth, Quantity: "1", Name: list.key + ":", Void: parent.Void, Refire: parent.Refire})
 		depth++
 	}
+
 	for child := range list.items.All() {
 		at := len(s.lines)
 		s.addItem(child, depth, parent)
@@ -199,6 +201,7 @@ func (s *splitter) envelopeRemainder() remainder {
 			s.marks[member.Index()] = markContract
 		}
 	}
+
 	return r.remainder()
 }
 
@@ -238,6 +241,7 @@ func (r *reader) void(quantity decimal, modifier bool) bool {
 			r.mark(h.v, fieldVoid)
 		}
 	}
+
 	return isVoid
 }
 
@@ -268,6 +272,7 @@ func saysVoid(kind flagKind, v contract.Value, modifier bool) bool {
 		word := folded(v.Text())
 		return slices.Contains(voidWords, word) || !modifier && slices.Contains(removedWords, word)
 	}
+
 	isTime := v.Kind() == '"' && timeValue.MatchString(strings.TrimSpace(v.Text()))
 	return isTime || saysVoid(voidFlag, v, modifier) || saysVoid(voidStatus, v, modifier)
 }
@@ -320,6 +325,7 @@ func parseDecimal(s string) (d decimal, ok bool) {
 	if !allDigits(strings.TrimLeft(exponent[:signBytes], "+-")+exponent[signBytes:]) || !allDigits(whole+fraction) {
 		return decimal{}, false
 	}
+
 	if strings.Trim(mantissa, "0.") == "" {
 		return decimal{magnitude: "0"}, true // "-0" is no void
 	}

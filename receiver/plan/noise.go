@@ -259,7 +259,7 @@ func wordsOf(key string) []string { return strings.Fields(string(appendWords(nil
 
 // appendWords appends the words of a key with a blank between them.
 func appendWords(b []byte, key string) []byte {
-	last, isStart := utf8.RuneError, true // of a word
+	last, isStart := utf8.RuneError, false // of a word
 	for i, r := range key {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			isStart = true

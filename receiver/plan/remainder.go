@@ -104,9 +104,10 @@ func noise(in string, v contract.Value) (why string) {
 	if why := noiseKey(key); why != "" && !isForCook(v, why) {
 		return why
 	}
-	if key == fieldInstructions && v.Kind() == '[' && isLayout(v) {
+	if key == fieldInstructions && isLayout(v) {
 		return "the service's own receipt"
 	}
+
 	return noiseValue(in, key, v)
 }
 
@@ -360,6 +361,7 @@ func (u unread) removal() string {
 		for len(about) > 1 && slices.Contains(wrappers, about[len(about)-1]) {
 			about = about[:len(about)-1]
 		}
+
 		last := strings.Join(about[max(0, len(about)-1):], "")
 		if slices.Contains(removalActions, last) || !isShort && slices.Contains(removalKinds, last) {
 			return "[" + strings.ToUpper(u.value) + "] "

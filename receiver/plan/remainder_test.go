@@ -79,6 +79,7 @@ var orderShapes = []struct{ shape, noise, want string }{
 	{`{"name":"Ribeye","itemStatus":"Canceled"}`, "", "VOID Ribeye"},
 	{`{"name":"Ribeye","voidDate":"2026-02-06"}`, "", "VOID Ribeye"},
 	{`"type":"CANCEL","items":[{"name":"Ribeye"}]`, "", "VOID Ribeye"},
+	{`"action":"REMOVED","items":[{"name":"Ribeye"}]`, "", "VOID Ribeye"},
 	{`{"name":"Ribeye","lifecycle":"CANCELLED"}`, "", "cancelled? lifecycle: CANCELLED|1 Ribeye"},
 	{`{"name":"Ribeye","cancelledByGuest":true}`, "", "cancelled? cancelledByGuest: true"},
 	{`{"name":"Ribeye","isVoid":"perhaps"}`, "", "cancelled? isVoid: perhaps"},

@@ -91,6 +91,7 @@ func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received
 
 	splitter.splitRecords(req)
 	p.nameStations(splitter.res.Request.Drafts)
+
 	if trace := splitter.trace; trace != nil {
 		trace.missing(p.routes, v, req)
 		splitter.res.Trace = trace.text.String()
@@ -125,6 +126,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, ofEnvelope remai
 		if rec.Why != "" {
 			whole.Banners = []string{rec.Why}
 		}
+
 		ofEnvelope.withLists().addTo(&whole.Notes, &whole.Unread, &whole.More, maxRecordRemainder)
 		s.add(s.fallback, whole)
 		return
@@ -202,6 +204,7 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (all []stat
 			// So that an item that no route matches still reaches a cook.
 			stations = append(stations, s.fallback)
 		}
+
 		if s.trace != nil {
 			s.trace.item(s.record, r.item, s.lines[r.from].Name, stations, routed)
 		}
@@ -242,6 +245,7 @@ func (s *splitter) addLines(all []stationLines, station string, item run, routed
 		own.lines = append(slices.Grow(own.lines, len(lines)), lines...)
 		return all
 	}
+
 	for _, line := range lines {
 		line.NoRoute = true
 		own.noRoute = append(own.noRoute, line)
@@ -271,9 +275,11 @@ func (s *splitter) stations(rec *contract.Record, item int) (out []string, route
 		if s.trace != nil {
 			s.trace.route(route, outcome, err)
 		}
+
 		if !matched {
 			continue
 		}
+
 		for _, name := range route.to {
 			if !slices.Contains(out, name) {
 				out = append(out, name)
@@ -300,6 +306,7 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (bool,
 	if r.when == nil {
 		return true, nil
 	}
+
 	if s.results == nil {
 		s.results = make([]expressionResult, len(s.plan.routes))
 	}
@@ -314,6 +321,7 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (bool,
 			result.matched, result.err = r.when.eval(&s.machine, s.env)
 		}
 	}
+
 	if result.err != nil {
 		// Counted for each item, also when the result was kept: the operator sees how many items are concerned.
 		s.res.FailureCount++
