@@ -139,7 +139,7 @@ func (c *copier) snapshot(ctx context.Context) (path string, err error) {
 		return "", err
 	}
 
-	_, err = c.q.Backup(store.Stoppable{Ctx: ctx, File: file})
+	_, err = c.q.Backup(&store.PacedFile{Ctx: ctx, File: file, Sync: c.q.hooks.Sync})
 	if err = errors.Join(err, file.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(file.Name()))
 	}

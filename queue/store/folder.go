@@ -134,7 +134,7 @@ func (c *Copies) Bound() error {
 	return err
 }
 
-// Place copies a file to a name, durably, and replaces a file of that name.
+// Place copies a file to a name, durably, and replaces a file of that name. It writes as [PacedFile] does.
 func Place(ctx context.Context, from, to string, s Hooks) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -148,7 +148,7 @@ func Place(ctx context.Context, from, to string, s Hooks) error {
 	}
 	defer os.Remove(to + tempSuffix)
 
-	_, err = io.Copy(Stoppable{ctx, out}, in)
+	_, err = io.Copy(&PacedFile{Ctx: ctx, File: out, Sync: s.Sync}, in)
 	if err == nil {
 		err = s.Sync(out)
 	}
@@ -186,16 +186,40 @@ func (c *Copies) RemoveOld(n uint64) error {
 	return err
 }
 
-// A Stoppable is a file whose writing ends with a context.
-type Stoppable struct {
+// A PacedFile is a copy that is being written, at half the speed of its disk, so that orders are stored meanwhile: an
+// SD card that has to write a hundred megabytes at once makes them wait for seconds. Writing ends with the context.
+type PacedFile struct {
 	Ctx  context.Context
 	File *os.File
+	Sync func(*os.File) error
+
+	unsynced int // bytes
 }
 
+// paceBytes is how much is written at a time. An order waits until the disk has it.
+const paceBytes = 512 << 10
+
 // Write implements [io.Writer].
-func (s Stoppable) Write(b []byte) (int, error) {
-	if err := s.Ctx.Err(); err != nil {
+func (f *PacedFile) Write(b []byte) (int, error) {
+	if err := f.Ctx.Err(); err != nil {
 		return 0, err
 	}
-	return s.File.Write(b)
+
+	written, err := f.File.Write(b)
+	f.unsynced += written
+	if err != nil || f.unsynced < paceBytes {
+		return written, err
+	}
+
+	began := time.Now()
+	if err := f.Sync(f.File); err != nil {
+		return written, err
+	}
+	f.unsynced = 0
+
+	select {
+	case <-time.After(time.Since(began)):
+	case <-f.Ctx.Done():
+	}
+	return written, nil
 }
