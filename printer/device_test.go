@@ -18,9 +18,7 @@ import (
 func TestAPrinterThatServesAnotherClientAtFirstContactIsNotTakenForSilent(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		till, err := r.v.Dial(r.t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		// A logo that breaks off 300 bytes before its end.
 		if _, err := till.Write(append([]byte{0x1d, 'v', '0', 0, 10, 0, 40, 0}, make([]byte, 100)...)); err != nil {
 			t.Fatal(err)
@@ -49,9 +47,7 @@ func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {
 			after := virtual.New(virtual.Options{Can: c.then, Kanji: true})
 			wire := leadsTo(before)
 			r := newHarness(t, after, wire, nil)
-			if o := r.print("A1"); o.err != nil {
-				t.Fatal(o.err)
-			}
+			must(t, r.print("A1").err)
 			time.Sleep(time.Minute)
 			wire.set(after)
 			if o := r.want("A2", "not ready"); c.busy {

@@ -74,14 +74,10 @@ func newHarness(
 	t *testing.T, v *virtual.Printer, dialer transport.Dialer, change func(*printer.DeviceOptions, *printer.Options),
 ) *harness {
 	t.Helper()
-	model, ok := profile.Lookup("generic-80mm")
-	if !ok {
-		t.Fatal("no such profile")
-	}
 	r := &harness{t: t, v: v, log: &queuetest.Log{}, mem: queuetest.NewStore()}
 	logger := slog.New(slog.NewTextHandler(r.log, nil))
 	r.dev = printer.DeviceOptions{Name: "grill", Dialer: dialer, KV: r.mem, Connection: connection, Logger: logger}
-	po := printer.Options{Name: "grill", Profile: model, Logger: logger}
+	po := printer.Options{Name: "grill", Profile: mustProfile(t), Logger: logger}
 	if change != nil {
 		change(&r.dev, &po)
 	}
@@ -232,9 +228,7 @@ func (r *harness) leaveBehind(text string) {
 	if err == nil {
 		_, err = c.Write([]byte(text))
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	synctest.Wait()
 	_ = c.Close()
 }
@@ -314,6 +308,14 @@ func polled(t *testing.T, dialer transport.Dialer, f func(r *harness)) {
 		go r.d.Watch(r.t.Context())
 		f(r)
 	})
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // wantEqual checks that got is want. of is what they are about.

@@ -53,9 +53,7 @@ func TestABelievableAnswerTakesAQuarterOfThePapersTimeAt500MillimetresASecond(t 
 		}
 		v := virtual.New(answersAll())
 		real := newHarness(r.t, v, v, nil)
-		if o := real.printWith(r.t.Context(), real.p, order(30), nil); o.err != nil {
-			t.Fatal(o.err)
-		}
+		must(t, real.printWith(r.t.Context(), real.p, order(30), nil).err)
 		hangUp(real.d)
 		height := 0 // in lines of 24 dots, of which 8 are a millimetre
 		for _, line := range v.Tickets()[0].Lines {

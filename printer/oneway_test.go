@@ -24,9 +24,7 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grill.bin")
 			file, err := transport.Open("file://" + path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r := newHarness(t, nil, file, func(d *printer.DeviceOptions, _ *printer.Options) {
 				d.Confirm, d.PollEvery = confirm, 5*time.Minute
 			})
@@ -56,9 +54,7 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
 	// On a slow line padding takes a second. It follows only bytes that can have left the printer inside a command.
 	drawer, err := aDrawer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		line := &tap{Dialer: &scriptedPrinter{}, serial: true}
 		r := newHarness(t, nil, line, neverAsked)

@@ -16,7 +16,6 @@ import (
 
 	"ticketrail/deploy/slow"
 	"ticketrail/printer"
-	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
@@ -196,9 +195,7 @@ func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, 
 	var dialer transport.Dialer
 	if w == overTCP {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if dialer, err = transport.Open("tcp://" + l.Addr().String()); err != nil {
 			t.Fatal(err)
 		}
@@ -208,14 +205,12 @@ func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, 
 		dialer, k.door = line{network: network}, &door{Listener: network}
 	}
 	k.Printer, k.dialer = serve(t, virtual.New(o), k.door), dialer
-	prof, _ := profile.Lookup("generic-80mm")
+	prof := mustProfile(t)
 	if w == overTCP && o.LinesPerSecond == 0 {
 		prof.LinesPerSecond = 100 // it prints at once, and a silent one is waited for as long as its lines take
 	}
 	drawer, err := aDrawer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d := printer.NewDevice(printer.DeviceOptions{
 		Name: "grill", Dialer: dialer, Connection: printer.Connection{ConnectTimeout: time.Second,
 			Linger: 200 * time.Millisecond, WaitForPerson: 10 * time.Second},

@@ -43,9 +43,7 @@ func menus(t *testing.T) (all []menu) {
 	if err == nil {
 		err = json.Unmarshal(b, &all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -72,18 +70,14 @@ func (m menu) drawer(t *testing.T, model profile.Profile) *raster.Drawer {
 	if m.Font != "" && model.Raster != profile.NoRaster {
 		slow.Test(t, m.Font)
 		b, err := os.ReadFile(m.Font)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if sum := fmt.Sprintf("%x", sha256.Sum256(b))[:8]; sum != m.Sum {
 			t.Fatalf("%s is another version (%s) than that of the pictures (%s)", m.Font, sum, m.Sum)
 		}
 		o.Fonts = []string{m.Font}
 	}
 	d, err := raster.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
@@ -119,9 +113,7 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 		o.Profile, o.Drawer = model, drawer
 		o.Layout = layout.Options{QR: m.QR, Alarms: layout.NewAlarms(config.Default().Ticket.Alarms)}
 	})
-	if o := r.printWith(t.Context(), r.p, m.order(), nil); o.err != nil {
-		t.Fatal(o.err)
-	}
+	must(t, r.printWith(t.Context(), r.p, m.order(), nil).err)
 	r.d.Retire() // without a cutter, the ticket ends here
 	synctest.Wait()
 	for _, s := range v.Problems() {
@@ -132,9 +124,7 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 		t.Fatalf("%d tickets came out", len(out))
 	}
 	picture, err := png.Decode(bytes.NewReader(out[0].PNG()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, ok := picture.(*image.Paletted)
 	if !ok {
 		t.Fatalf("the picture is a %T", picture)
@@ -168,12 +158,8 @@ func likeGolden(t *testing.T, name string, got *image.Paletted) {
 	if *update {
 		var b bytes.Buffer
 		e := png.Encoder{CompressionLevel: png.BestCompression}
-		if err := e.Encode(&b, got); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Encode(&b, got))
+		must(t, os.WriteFile(path, b.Bytes(), 0o644))
 		return
 	}
 	b, err := os.ReadFile(path)
@@ -181,9 +167,7 @@ func likeGolden(t *testing.T, name string, got *image.Paletted) {
 		t.Fatalf("%v; make it with -update, and look at it", err)
 	}
 	decoded, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want, ok := decoded.(*image.Paletted)
 	if ok && want.Rect == got.Rect && bytes.Equal(want.Pix, got.Pix) {
 		return

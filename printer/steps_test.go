@@ -18,9 +18,7 @@ func TestATicketIsUntouchedUntilItsFirstByteWasTaken(t *testing.T) {
 	for can := range proofs {
 		for taken := range 2 {
 			withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
-				if o := r.print("A1"); o.err != nil {
-					t.Fatal(o.err)
-				}
+				must(t, r.print("A1").err)
 				time.Sleep(time.Minute) // another connection
 				before, ahead := int(r.v.BytesRead()), 0
 				if can == 0 {
