@@ -252,7 +252,7 @@ func TestAfterAReloadTheNewDeviceWaitsUntilTheOldOneHasPrinted(t *testing.T) {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
 		wantEqual(t, next.Status().State, printer.Unknown)
-		p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: next})
+		p := printer.NewPaper(printer.Options{Name: "grill", Profile: eightyMillimetres, Device: next})
 		r.wantFrom(p, orderOf("A2"), "confirmed")
 	})
 }

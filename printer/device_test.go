@@ -101,7 +101,7 @@ func TestTwoStationsOfOnePrinterPrintOneAtATime(t *testing.T) {
 	o := answersAll()
 	o.LinesPerSecond, o.ReceiveBuffer = 5, 256
 	withHarness(t, o, nil, func(r *harness) {
-		second := printer.NewPaper(printer.Options{Name: "bar", Profile: mustProfile(t), Device: r.d})
+		second := printer.NewPaper(printer.Options{Name: "bar", Profile: eightyMillimetres, Device: r.d})
 		var begun atomic.Int32
 		begin := func(context.Context) error {
 			wantTrue(t, begun.Add(1) <= 1, "two tickets are begun")

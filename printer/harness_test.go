@@ -77,7 +77,7 @@ func newHarness(
 	r := &harness{t: t, v: v, log: &queuetest.Log{}, mem: queuetest.NewStore()}
 	logger := slog.New(slog.NewTextHandler(r.log, nil))
 	r.dev = printer.DeviceOptions{Name: "grill", Dialer: dialer, KV: r.mem, Connection: connection, Logger: logger}
-	po := printer.Options{Name: "grill", Profile: mustProfile(t), Logger: logger}
+	po := printer.Options{Name: "grill", Profile: eightyMillimetres, Logger: logger}
 	if change != nil {
 		change(&r.dev, &po)
 	}
@@ -281,20 +281,11 @@ func order(lines int) ticket.Delivery {
 	return ticket.Delivery{Job: 1, Station: "grill", Attempt: 1, Ticket: t}
 }
 
-// padding is the number of bytes before the first ticket after a start.
-func padding() int {
-	model, _ := profile.Lookup("generic-80mm")
-	return len(escpos.Resync(model))
-}
+// eightyMillimetres is the profile of the printers, unless a test wants another one.
+var eightyMillimetres, _ = profile.Lookup("generic-80mm")
 
-func mustProfile(t *testing.T) profile.Profile {
-	t.Helper()
-	p, ok := profile.Lookup("generic-80mm")
-	if !ok {
-		t.Fatal("no such profile")
-	}
-	return p
-}
+// padding is the number of bytes before the first ticket after a start.
+func padding() int { return len(escpos.Resync(eightyMillimetres)) }
 
 func answersAll() virtual.Options { return virtual.Options{Can: virtual.Everything, Kanji: true} }
 

@@ -12,8 +12,6 @@ import (
 
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
-	"ticketrail/printer/profile"
-	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -180,40 +178,24 @@ func TestAPrinterThatAcceptsAndAnswersNothingYetIsNotSilent(t *testing.T) {
 
 func TestAQuestionThatASilentPrinterTakesLateIsNoPartOfTheTicket(t *testing.T) {
 	// The question that it is asked before the ticket is read only with the ticket, and is no part of it.
-	model, _ := profile.Lookup("generic-80mm")
-	before := len(escpos.RealTime(1)) + len(escpos.Resync(model)) // the NULs ahead of the question count
+	before := len(escpos.RealTime(1)) + padding() // the NULs ahead of the question count
 	for takes, want := range map[int]string{0: "clean", before: "clean", before + 1: "doubt", 1 << 20: "sent"} {
 		synctest.Test(t, func(t *testing.T) {
-			c := &fullBuffer{takes: 1 << 20}
-			r := newHarness(t, nil, c, nil)
+			full, left := 0, 1<<20
+			w := &tap{Dialer: &scriptedPrinter{}, before: func(b []byte) (int, error) {
+				if full > 0 {
+					full--
+					return 0, os.ErrDeadlineExceeded
+				}
+				if left -= len(b); left < 0 {
+					return len(b) + left, errors.New("reset")
+				}
+				return 0, nil
+			}}
+			r := newHarness(t, nil, w, nil)
 			r.want("A1", "sent")
-			_ = c.Close()              // scriptedConn.Finish leaves it open
-			c.full, c.takes = 2, takes // the NULs, and the question
+			full, left = 2, takes // the NULs, and the question
 			r.want("A2", want)
 		})
 	}
-}
-
-// A fullBuffer is a connection on which some writes time out. The next ones take some bytes, and then it ends.
-type fullBuffer struct {
-	scriptedConn
-	full, takes int
-}
-
-func (c *fullBuffer) Write(b []byte) (int, error) {
-	if c.full > 0 {
-		c.full--
-		return 0, os.ErrDeadlineExceeded
-	}
-	n := min(len(b), c.takes)
-	if c.takes -= n; n < len(b) {
-		return n, errors.New("reset")
-	}
-	return n, nil
-}
-
-func (c *fullBuffer) Dial(context.Context) (transport.Conn, error) {
-	ours, _ := net.Pipe()
-	c.Conn = ours
-	return c, nil
 }

@@ -1,7 +1,6 @@
 package printer_test
 
 import (
-	"context"
 	"math"
 	"net"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
-	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -182,9 +180,10 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 func TestWhoIsSilentUntilOurSideEndsIsAPrinterOnlyIfNothingComesThen(t *testing.T) {
 	for complaint, want := range map[string]string{"HTTP/1.1 400 Bad Request\r\n": "not ready", "": "sent"} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &halfCloser{complaint: complaint}
-			s.answer = func(_ *scriptedPrinter, c net.Conn, _ string) { s.itsEnd.Store(&c) }
-			r := newHarness(t, nil, s, nil)
+			var itsEnd atomic.Pointer[net.Conn]
+			s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, _ string) { itsEnd.Store(&c) }}
+			complain := func() { _, _ = (*itsEnd.Load()).Write([]byte(complaint)) }
+			r := newHarness(t, nil, &tap{Dialer: s, half: complain}, nil)
 			if o := r.want("A1", want); want == "sent" {
 				r.wantState(printer.Silent)
 			} else if !strings.Contains(o.err.Error(), "a web server (HTTP/1.1 400") {
@@ -192,37 +191,6 @@ func TestWhoIsSilentUntilOurSideEndsIsAPrinterOnlyIfNothingComesThen(t *testing.
 			}
 		})
 	}
-}
-
-// A halfCloser makes connections of which one half can be closed. Then it complains, and nothing can be sent.
-type halfCloser struct {
-	scriptedPrinter
-	itsEnd    atomic.Pointer[net.Conn]
-	complaint string
-}
-
-func (h *halfCloser) Dial(ctx context.Context) (transport.Conn, error) {
-	c, err := h.scriptedPrinter.Dial(ctx)
-	return &halfConn{Conn: c, h: h}, err
-}
-
-type halfConn struct {
-	transport.Conn
-	h      *halfCloser
-	closed bool
-}
-
-func (c *halfConn) CloseWrite() error {
-	c.closed = true
-	go func() { _, _ = (*c.h.itsEnd.Load()).Write([]byte(c.h.complaint)) }()
-	return nil
-}
-
-func (c *halfConn) Write(b []byte) (int, error) {
-	if c.closed {
-		return 0, net.ErrClosed
-	}
-	return c.Conn.Write(b)
 }
 
 func TestAPrinterThatSendsBytesOfItsOwnWithEachStatusHasNoGSr(t *testing.T) {

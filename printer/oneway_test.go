@@ -59,7 +59,7 @@ func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
 		line := &tap{Dialer: &scriptedPrinter{}, serial: true}
 		r := newHarness(t, nil, line, neverAsked)
 		with := func(dots profile.Raster, qr profile.QR) *printer.Paper {
-			o := printer.Options{Name: "grill", Device: r.d, Profile: mustProfile(t), Drawer: drawer}
+			o := printer.Options{Name: "grill", Device: r.d, Profile: eightyMillimetres, Drawer: drawer}
 			o.Profile.Raster, o.Profile.QR, o.Layout.QR = dots, qr, qr != profile.NoQR
 			return printer.NewPaper(o)
 		}

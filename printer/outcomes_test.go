@@ -205,7 +205,7 @@ func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, 
 		dialer, k.door = line{network: network}, &door{Listener: network}
 	}
 	k.Printer, k.dialer = serve(t, virtual.New(o), k.door), dialer
-	prof := mustProfile(t)
+	prof := eightyMillimetres
 	if w == overTCP && o.LinesPerSecond == 0 {
 		prof.LinesPerSecond = 100 // it prints at once, and a silent one is waited for as long as its lines take
 	}

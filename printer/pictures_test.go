@@ -10,7 +10,6 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,20 +132,14 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 }
 
 func TestATicketOfLabelsIsCutIntoThemAndProvedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		model, _ := profile.Lookup("generic-80mm")
-		v := virtual.New(virtual.OptionsFor(model))
-		r := newHarness(t, v, v, func(_ *printer.DeviceOptions, o *printer.Options) { o.Layout.Cut = layout.ByItem })
-		o := r.printWith(t.Context(), r.p, menus(t)[0].order(), nil)
-		synctest.Wait()
-		labels := v.Tickets()
-		if o.kind() != "confirmed" || o.began != 1 || len(labels) != 3 {
-			t.Fatalf("%d labels, begun %d times, %s: %v", len(labels), o.began, o.kind(), o.err)
-		}
-		for i, l := range labels {
-			if want := fmt.Sprintf("%d/3", i+1); l.End != virtual.Cut || !strings.Contains(l.Text, want) {
-				t.Errorf("label %s ends with %v:\n%s", want, l.End, l.Text)
-			}
+	withHarness(t, virtual.OptionsFor(eightyMillimetres), func(_ *printer.DeviceOptions, o *printer.Options) {
+		o.Layout.Cut = layout.ByItem
+	}, func(r *harness) {
+		wantEqual(t, r.wantFrom(r.p, menus(t)[0].order(), "confirmed").began, 1)
+		wantEqual(t, r.v.TicketCount(), 3)
+		for i, l := range r.v.Tickets() {
+			wantText(t, l.Text, fmt.Sprintf("%d/3", i+1))
+			wantEqual(t, l.End, virtual.Cut)
 		}
 	})
 }

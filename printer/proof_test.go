@@ -51,7 +51,7 @@ func TestAConfiguredConfirmIsTheOnlyFenceThatIsAskedFor(t *testing.T) {
 			auto.Confirm = profile.Auto
 			d := printer.NewDevice(auto)
 			defer d.Retire()
-			p := printer.NewPaper(printer.Options{Name: "grill", Profile: mustProfile(t), Device: d})
+			p := printer.NewPaper(printer.Options{Name: "grill", Profile: eightyMillimetres, Device: d})
 			r.wantFrom(p, orderOf("A2"), "confirmed")
 		})
 		// The printer decides, not the configuration.

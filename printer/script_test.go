@@ -19,8 +19,9 @@ import (
 // how the Device ends them, and whether the printer has closed.
 type tap struct {
 	transport.Dialer
-	before func(b []byte) error                   // its error is returned by the write, of which nothing is taken then
+	before func(b []byte) (int, error)            // an error is returned by the write, of which so much is taken then
 	after  func(c transport.Conn, written string) // of one write
+	half   func()                                 // when our side of the connection was ended; nil: that cannot be
 
 	ends   time.Duration // after which each connection ends by itself; 0: never
 	serial bool
@@ -30,12 +31,12 @@ type tap struct {
 }
 
 // pulledAt is a cable that is pulled before text is written.
-func pulledAt(text string) func([]byte) error {
-	return func(b []byte) error {
+func pulledAt(text string) func([]byte) (int, error) {
+	return func(b []byte) (int, error) {
 		if bytes.Contains(b, []byte(text)) {
-			return errors.New("the cable was pulled")
+			return 0, errors.New("the cable was pulled")
 		}
-		return nil
+		return 0, nil
 	}
 }
 
@@ -53,13 +54,17 @@ func (w *tap) Dial(ctx context.Context) (transport.Conn, error) {
 
 type tapConn struct {
 	transport.Conn
-	w *tap
+	w     *tap
+	ended bool
 }
 
 func (c *tapConn) Write(b []byte) (int, error) {
+	if c.ended {
+		return 0, net.ErrClosed
+	}
 	if c.w.before != nil {
-		if err := c.w.before(b); err != nil {
-			return 0, err
+		if n, err := c.w.before(b); err != nil {
+			return n, err
 		}
 	}
 	n, err := c.Conn.Write(b)
@@ -75,6 +80,15 @@ func (c *tapConn) Finish(ctx context.Context) error {
 		return err
 	}
 	return c.Conn.Finish(ctx)
+}
+
+func (c *tapConn) CloseWrite() error {
+	if c.w.half == nil {
+		return errors.ErrUnsupported
+	}
+	c.ended = true
+	go c.w.half()
+	return nil
 }
 
 func (c *tapConn) PeerClosed() error { return c.w.closed.get() }

@@ -147,7 +147,7 @@ func TestTheCutOfTheTicketBeforeFollowsThePadding(t *testing.T) {
 		}
 		r.want("A2", "sent")
 		synctest.Wait()
-		if !strings.Contains(mute.all(), string(escpos.Resync(mustProfile(t))[64:])+theCut) {
+		if !strings.Contains(mute.all(), string(escpos.Resync(eightyMillimetres)[64:])+theCut) {
 			t.Error("no cut follows the padding")
 		}
 	})
