@@ -11,6 +11,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -234,11 +235,11 @@ const (
 	RightToLeft                  // Hebrew, Arabic
 )
 
-// directionOf returns the base direction of a text that will be broken into several lines. Each
+// DirectionOf returns the base direction of a text, also of one that will be broken into several lines. Each
 // line must keep the direction of the whole: taken alone, a line that begins with a Latin word
 // would be set from left to right in the middle of a Hebrew note. Text without right-to-left
-// letters is FirstStrong, which spares the renderer the bidirectional algorithm.
-func directionOf(s string) Direction {
+// letters and digits is FirstStrong, which spares the renderer the bidirectional algorithm.
+func DirectionOf(s string) Direction {
 	base, hasRTL := FirstStrong, false
 	for _, r := range s {
 		if r < utf8.RuneSelf && (r|0x20 < 'a' || r|0x20 > 'z') {
@@ -248,16 +249,19 @@ func directionOf(s string) Direction {
 		switch class.Class() {
 		case bidi.L:
 			base = max(base, LeftToRight)
+		case bidi.AN:
+			hasRTL = true
 		case bidi.R, bidi.AL:
-			if hasRTL = true; base == FirstStrong {
-				base = RightToLeft
-			}
+			hasRTL, base = true, cmp.Or(base, RightToLeft)
 		}
-		if hasRTL {
+		if hasRTL && base != FirstStrong {
 			return base
 		}
 	}
 
+	if hasRTL { // a text of digits
+		return LeftToRight
+	}
 	return FirstStrong
 }
 

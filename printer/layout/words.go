@@ -135,7 +135,7 @@ func (c *composer) note(p paragraph, label, note string) {
 	for s := range strings.FieldsFuncSeq(note, lineBreak) {
 		s = c.cookText(s)
 		bare := strings.TrimLeft(s, "! ")
-		if directionOf(bare) == RightToLeft {
+		if DirectionOf(bare) == RightToLeft {
 			bare = strings.TrimRight(bare, "! ")
 		}
 		s = cmp.Or(bare, s)

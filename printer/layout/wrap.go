@@ -56,7 +56,7 @@ func (c *composer) flow(p paragraph) {
 	direction, widestLine := FirstStrong, 0
 	lines := wrap(p.text, room/p.style.widthFactor())
 	if len(lines) > 1 {
-		if direction = directionOf(p.text); direction == RightToLeft {
+		if direction = DirectionOf(p.text); direction == RightToLeft {
 			for _, s := range lines {
 				widestLine = max(widestLine, Width(s))
 			}

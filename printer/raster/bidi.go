@@ -10,92 +10,76 @@ import (
 	"ticketrail/printer/layout"
 )
 
-// The bidirectional algorithm (UAX #9), as far as one line needs it: x/text classifies characters,
-// go-text finds the runs, and the two cases that it merges (a number after a right-to-left word,
-// Arabic digits) are separated here. A wrong order can turn "12 x 3" into "3 x 12", which is a
-// different order.
+// The bidirectional algorithm (UAX #9), as far as one line needs it: go-text finds the runs, and the two cases that it
+// merges (a number after a right-to-left word, Arabic digits) are separated here. A wrong order can turn "12 x 3" into
+// "3 x 12", which is a different order.
 
 // assignLevels gives every letter its embedding level (UAX #9): odd levels are read from right
 // to left. way is the base direction. Spaces at both ends keep level 0: they come from the layout
 // and position the text in its columns.
-func assignLevels(cc []unit, way layout.Direction) {
-	first, last := 0, len(cc)
-	for first < last && cc[first].base() == ' ' {
+func assignLevels(letters []unit, way layout.Direction) {
+	first, last := 0, len(letters)
+	for first < last && letters[first].base() == ' ' {
 		first++
 	}
-	for last > first && cc[last-1].base() == ' ' {
+	for last > first && letters[last-1].base() == ' ' {
 		last--
 	}
 
-	cc = cc[first:last]
-	text, classes := make([]rune, len(cc)), make([]bidi.Class, len(cc))
-	base, hasRTL := int(way)-1, way == layout.RightToLeft // -1: not known yet
-
-	for i, c := range cc {
-		class, _ := bidi.LookupRune(c.base())
-		text[i], classes[i] = c.base(), class.Class()
-		switch classes[i] {
-		case bidi.L:
-			if base < 0 {
-				base = 0
-			}
-		case bidi.R, bidi.AL:
-			hasRTL = true
-			if base < 0 {
-				base = 1
-			}
-		case bidi.AN:
-			hasRTL = true
-		case bidi.B: // a paragraph separator does not end a line here
-			text[i] = ' '
-		}
+	letters = letters[first:last]
+	text := make([]rune, len(letters))
+	for i, l := range letters {
+		text[i] = l.base()
 	}
 
-	// Without right-to-left characters, as in most lines, every level is 0.
-	if !hasRTL {
+	if way == layout.FirstStrong {
+		way = layout.DirectionOf(string(text))
+	}
+	if way == layout.FirstStrong { // without right-to-left letters and digits, as in most lines, every level is 0
 		return
 	}
 
 	var p levels.Paragraph
-	runs := p.Segment(text, [...]levels.Direction{layout.FirstStrong: levels.Neutral,
+	runs := p.Segment(text, [...]levels.Direction{
 		layout.LeftToRight: levels.LeftToRight, layout.RightToLeft: levels.RightToLeft}[way])
 
 	for i := range runs.NumRuns() {
-		segment := runs.Run(i)
-		run := cc[segment.Start:segment.End]
-		switch {
-		case !segment.IsLeftToRight():
-			setLevel(run, 1)
-		case base == 1:
-			setLevel(run, 2)
-		default:
-			setLevel(run[:leadingNumber(classes[segment.Start:segment.End], i > 0)], 2)
-			for j := range run {
-				if classes[segment.Start+j] == bidi.AN {
-					run[j].level = 2
+		run := runs.Run(i)
+		piece := letters[run.Start:run.End]
+		setLevel(piece, int(run.Level))
+
+		// In left-to-right text, of level 0, the numbers have level 2 that follow a right-to-left word, or have Arabic
+		// digits.
+		if way == layout.LeftToRight && run.IsLeftToRight() {
+			if i > 0 {
+				piece = piece[numberLength(piece):]
+			}
+			setLevel(piece, 0)
+			for j, l := range piece {
+				if bidiClass(l) == bidi.AN {
+					piece[j].level = 2
 				}
 			}
 		}
 	}
 }
 
-// setLevel sets the level of all letters of a run.
-func setLevel(cc []unit, level int) {
-	for i := range cc {
-		cc[i].level = level
+// setLevel sets the level of all letters of a piece.
+func setLevel(letters []unit, level int) {
+	for i := range letters {
+		letters[i].level = level
 	}
 }
 
-// leadingNumber returns how many characters at the beginning of a left-to-right run are a number
-// that follows a right-to-left word. They belong to that word (level 2), the rest to the text
-// around it (level 0); the library returns both as one run.
-func leadingNumber(classes []bidi.Class, behind bool) (n int) {
-	if !behind {
-		return 0
-	}
+func bidiClass(u unit) bidi.Class {
+	properties, _ := bidi.LookupRune(u.base())
+	return properties.Class()
+}
 
-	for i, c := range classes {
-		switch c {
+// numberLength returns how many letters at the beginning are a number.
+func numberLength(letters []unit) (n int) {
+	for i, l := range letters {
+		switch bidiClass(l) {
 		case bidi.EN, bidi.AN:
 			n = i + 1
 		case bidi.ET:
