@@ -131,9 +131,8 @@ func TestEachCopyIsMarkedAndAllMustPrint(t *testing.T) {
 			r.want("A1", want)
 			r.wantPaper("A1 A1")
 			for i, x := range r.v.Tickets() {
-				if mark := fmt.Sprintf("COPY %d/2", i+1); !strings.Contains(x.Text, mark) {
-					t.Errorf("no %s on\n%s", mark, x.Text)
-				}
+				mark := fmt.Sprintf("COPY %d/2", i+1)
+				wantTrue(t, strings.Contains(x.Text, mark), mark, x.Text)
 			}
 		})
 	}

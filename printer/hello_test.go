@@ -61,9 +61,8 @@ func TestAPrinterIsHungSinceItStoppedAndNotSinceItWasAskedLast(t *testing.T) {
 		r.want("A2", "not ready")
 		since := r.wantState(printer.Hung).Since
 		r.want("A2", "not ready")
-		if again := r.wantState(printer.Hung).Since; !again.Equal(since) {
-			t.Errorf("hung since %s, then since %s", since, again)
-		}
+		again := r.wantState(printer.Hung).Since
+		wantTrue(t, again.Equal(since), since, again)
 	})
 }
 
@@ -126,9 +125,8 @@ func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T)
 		before := s.clients()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if o := r.printWith(ctx, r.p, orderOf("A2"), nil); o.kind() != "clean" || s.clients() != before+2 {
-			t.Errorf("%s: %v, %d connections", o.kind(), o.err, s.clients()-before)
-		}
+		o := r.printWith(ctx, r.p, orderOf("A2"), nil)
+		wantTrue(t, o.kind() == "clean" && s.clients() == before+2, o.kind(), o.err, s.clients()-before)
 	})
 }
 

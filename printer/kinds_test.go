@@ -28,9 +28,8 @@ func TestAnAnswerThatComesBeforeThePaperCanHaveMovedProvesNothing(t *testing.T) 
 			}
 			print(1, proof) // too short to tell
 			print(30, "sent")
-			if s := r.d.Status(); s.State != "ready" || !strings.Contains(s.Advice, "not its engine") {
-				t.Errorf("it is %s with the advice %q", s.State, s.Advice)
-			}
+			s := r.d.Status()
+			wantTrue(t, s.State == "ready" && strings.Contains(s.Advice, "not its engine"), s.State, s.Advice)
 			r.v.Delay(10 * time.Millisecond)
 			print(30, proof)
 			r.wantState("ready")
@@ -57,9 +56,8 @@ func TestABelievableAnswerTakesAQuarterOfThePapersTimeAt500MillimetresASecond(t 
 		for _, line := range v.Tickets()[0].Lines {
 			height += line.Height()
 		}
-		if want := time.Duration(height) * 3 * time.Second / 500 / 4; late < want || late > want+time.Millisecond {
-			t.Errorf("%d lines are believed after %s, want %s", height, late, want)
-		}
+		want := time.Duration(height) * 3 * time.Second / 500 / 4
+		wantTrue(t, late >= want && late <= want+time.Millisecond, height, late, want)
 	})
 }
 
@@ -103,9 +101,8 @@ func TestAPrinterWhoseLineCannotBeMeasuredGets2048NULs(t *testing.T) {
 		before := strings.Count(s.all(), "\x00")
 		r.want("A2", "not ready")
 		r.wantState(printer.Busy)
-		if n := strings.Count(s.all(), "\x00") - before; n < 2<<10 || n > 2<<10+50 {
-			t.Errorf("%d NULs", n)
-		}
+		n := strings.Count(s.all(), "\x00") - before
+		wantTrue(t, n >= 2<<10 && n <= 2<<10+50, n)
 	})
 }
 
@@ -122,9 +119,8 @@ func TestAPrinterThatNeverAnsweredAFenceGets2048NULsForATicket(t *testing.T) {
 					if o := r.print("A1"); o.kind() != "sent" || n > 0 && o.took > 10*time.Second {
 						t.Errorf("%s: %s after %s: %v", name, o.kind(), o.took, o.err)
 					}
-					if sent := p.BytesRead() - before; sent < 2<<10 || sent > 2<<10+600 {
-						t.Errorf("%s: ticket %d with %d bytes", name, n, sent)
-					}
+					sent := p.BytesRead() - before
+					wantTrue(t, sent >= 2<<10 && sent <= 2<<10+600, name, n, sent)
 				}
 			})
 		}
@@ -163,9 +159,8 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 				r.want("A1", "not ready")
 				r.wantState("not_a_printer")
 			}
-			if n := len(s.all()); n > s.clients()*(16+2*4*3) || strings.Contains(s.all(), "A1") {
-				t.Errorf("%s: %d bytes were sent to it", name, n)
-			}
+			n := len(s.all())
+			wantTrue(t, n <= s.clients()*(16+2*4*3) && !strings.Contains(s.all(), "A1"), name, n)
 			s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
 				if !answerStatus(c, all) {
 					answersIDs(c, all)
@@ -239,9 +234,8 @@ func TestAPrinterWhoseAnswersComeWithTheNextBytesIsToldWithTheRemedy(t *testing.
 			hangUp(r.d)
 			r.v.Set(virtual.PaperLow, false)                // about which the advice is until then
 			r.want("A1", proof).within(r, 0, 2*time.Second) // half a second more than without
-			if s := r.d.Status(); s.State != "ready" || !strings.Contains(s.Advice, "confirm: none") {
-				t.Errorf("it is %s with the advice %q", s.State, s.Advice)
-			}
+			s := r.d.Status()
+			wantTrue(t, s.State == "ready" && strings.Contains(s.Advice, "confirm: none"), s.State, s.Advice)
 		})
 	}
 }

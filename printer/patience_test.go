@@ -70,9 +70,8 @@ func TestAnAnswerIsWaitedForAsLongAsItsLinesPrint(t *testing.T) {
 		t.Errorf("%d bytes have %s, want a second each and half a minute", bytes, few)
 	}
 	fed, _ := patience(t, 1, many)
-	if d := fed - long; d < 60*time.Second || d > 70*time.Second {
-		t.Errorf("a line has %s, want that of 64 bytes", d)
-	}
+	d := fed - long
+	wantTrue(t, d >= 60*time.Second && d <= 70*time.Second, d)
 }
 
 // pause is how long a printer that gives no answer and prints a line a second is given for a ticket.
@@ -124,9 +123,8 @@ func TestATicketSoundsOnceAndAsACancellationOnlyIfItOnlyCancels(t *testing.T) {
 			for _, x := range r.v.Tickets() {
 				raw += string(x.Raw)
 			}
-			if i := strings.Index(raw, "\x1bB\x02"); i < 0 || raw[i+3] != c.want || strings.Count(raw, "\x1bB") != 1 {
-				t.Errorf("%s does not ring %d: %q", name, c.want, raw[max(i, 0):])
-			}
+			i := strings.Index(raw, "\x1bB\x02")
+			wantTrue(t, i >= 0 && raw[i+3] == c.want && strings.Count(raw, "\x1bB") == 1, name, c.want, raw[max(i, 0):])
 		})
 	}
 }
@@ -160,9 +158,8 @@ func TestAPrinterThatIsAskedNothingHasTheTimeOfEachChunkAndOfTheWholeTicket(t *t
 			if bytes == 0 {
 				_, _ = fmt.Sscanf(o.err.Error(), "print on grill: %d of %d bytes", &sent, &bytes)
 			}
-			if want := 30*time.Second + time.Duration(bytes)*8*time.Second/1024; o.took != want {
-				t.Errorf("%s: given up after %s, want %s", name, o.took, want)
-			}
+			want := 30*time.Second + time.Duration(bytes)*8*time.Second/1024
+			wantTrue(t, o.took == want, name, o.took, want)
 		})
 	}
 	withHarness(t, virtual.Options{Kanji: true}, func(d *printer.DeviceOptions, o *printer.Options) {

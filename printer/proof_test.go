@@ -121,9 +121,8 @@ func TestWaitForPersonEndsTheWait(t *testing.T) {
 			r.want("A2", "not ready")
 			r.v.Refill()
 			r.want("A3", "confirmed")
-			if got := r.paper(); !strings.HasSuffix(got, "A3") {
-				t.Errorf("on paper %q", got)
-			}
+			got := r.paper()
+			wantTrue(t, strings.HasSuffix(got, "A3"), got)
 		})
 	}
 }

@@ -96,9 +96,8 @@ func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
 			// The ticket does not wait for the id once more.
 			r.want("A1", c.proof).within(r, 0, 8*time.Second)
 			b, _, _ := r.mem.Get("grill")
-			if got := r.d.Status().BestProof; got != c.can || !strings.Contains(string(b), `"fence":"`+c.key+`"`) {
-				t.Errorf("ticket %d: it can be %s, stored %s; want %s and %s", i, got, b, c.can, c.key)
-			}
+			got := r.d.Status().BestProof
+			wantTrue(t, got == c.can && strings.Contains(string(b), `"fence":"`+c.key+`"`), i, got, b, c.can, c.key)
 		}
 	})
 }
@@ -111,9 +110,8 @@ func TestNoTicketByteIsSentIfBeginFails(t *testing.T) {
 				wantTrue(t, errors.Is(o.err, errDisk) && o.began == 1, o.began, o.err)
 			}
 			r.wantPaper("")
-			if n := r.v.ClientCount(); can == virtual.Everything && n != 1 {
-				t.Errorf("%d connections", n)
-			}
+			n := r.v.ClientCount()
+			wantTrue(t, can != virtual.Everything || n == 1, n)
 			o := r.print("A2")
 			wantTrue(t, o.err == nil, o.err)
 			r.wantPaper("A2")
@@ -128,9 +126,8 @@ func TestATicketThatCannotBeComposedFailsPermanentlyAndIsNotBegun(t *testing.T) 
 			o := r.want("A1", "permanent")
 			wantTrue(t, o.began == 0 && strings.HasPrefix(o.err.Error(), "compose ticket: "), o.began, o.err)
 		}
-		if n := r.v.ClientCount(); n != 1 || !r.d.Connected() {
-			t.Errorf("%d connections", n)
-		}
+		n := r.v.ClientCount()
+		wantTrue(t, n == 1 && r.d.Connected(), n)
 	})
 }
 

@@ -59,9 +59,8 @@ func TestImagesArePrintedAsDrawn(t *testing.T) {
 func TestALowImageIsAsHighAsALineOfText(t *testing.T) {
 	p := model(t, "generic-80mm")
 	r, bits := drawnBy(t, p, raster.Image{Width: 80, Height: 2, Bits: []byte{0: 1, 19: 0}}, 0)
-	if i := r.Images; len(i) != 2 || i[0].Height+i[1].Height != minLineRows || i[0].Width != 8 || bits[0] != 1 {
-		t.Errorf("%+v", i)
-	}
+	i := r.Images
+	wantTrue(t, len(i) == 2 && i[0].Height+i[1].Height == minLineRows && i[0].Width == 8 && bits[0] == 1, i)
 }
 
 func TestWhiteAtTheRightEdgeIsNotSent(t *testing.T) {
@@ -162,9 +161,8 @@ func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
 			if (len(r.QRs) == 1 && r.QRs[0].Text == id) != native || (len(r.Images) > 0) != drawn {
 				t.Errorf("%s, drawer %v: %q", p.Name, o.Drawer != nil, r.Text)
 			}
-			if n := len(r.lines); n == 0 || r.lines[n-1].text != "id" || n > 1 && !native {
-				t.Errorf("%s: no caption: %q", p.Name, r.Text)
-			}
+			n := len(r.lines)
+			wantTrue(t, n != 0 && r.lines[n-1].text == "id" && (n <= 1 || native), p.Name, r.Text)
 			// A printer prints no white around its QR codes.
 			wantTrue(t, !native || r.QRs[0].Line >= 1 && strings.Contains(r.Text, "\n▒▒ QR "+id+"\n\n"), p.Name, r.Text)
 		}

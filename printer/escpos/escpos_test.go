@@ -93,9 +93,8 @@ func golden(t *testing.T, file string, o Options) {
 	}
 	want, err := os.ReadFile(file)
 	must(t, err)
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n"))
+	wantTrue(t, diff == "", "run with -update if this is meant (-want +got):\n"+diff)
 }
 
 func TestStreamsMatchTheGoldenFiles(t *testing.T) {

@@ -97,9 +97,8 @@ func FuzzParser(f *testing.F) {
 			n = min(1+(at*7+int(step))%(int(step)+1), len(in)-at)
 			got = append(got, parts.Feed(in[at:at+n])...)
 		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("divided differently (-whole +parts):\n%s", d)
-		}
+		d := cmp.Diff(want, got)
+		wantTrue(t, d == "", d)
 		wantTrue(t, len(parts.data) <= maxBlock+1 && len(parts.asb) <= 3, len(parts.data), len(parts.asb))
 		n := 0
 		for _, r := range want {

@@ -111,9 +111,8 @@ func TestAnAlarmIsWhiteOnBlackFromEdgeToEdge(t *testing.T) {
 		wantTrue(t, all && l.Width() == 32, text, l.Spans)
 	}
 	want := "! nuts!\nat once\n2x No nuts cake\n! nuts kill her, so please\nbe careful with all of\nthe pans\nnuts\n"
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, seen)
+	wantTrue(t, diff == "", diff)
 }
 
 func TestWithoutWhiteOnBlackAnAlarmIsInCapitalsInAFrame(t *testing.T) {
@@ -127,8 +126,7 @@ func TestACancelledAllergyIsACancellation(t *testing.T) {
 	for _, o := range []Options{{Columns: 32}, {Columns: 32, Framed: true}} {
 		want := ComposeWith(d, o)
 		o.Alarms = NewAlarms([]string{"nuts"})
-		if diff := cmp.Diff(want, ComposeWith(d, o)); diff != "" {
-			t.Error(diff)
-		}
+		diff := cmp.Diff(want, ComposeWith(d, o))
+		wantTrue(t, diff == "", diff)
 	}
 }

@@ -220,9 +220,8 @@ func TestIndentationStopsAtAThirdOfTheWidth(t *testing.T) {
 		}
 		text := content(Compose(d, columns, "bar"))
 		tooFar := strings.Count(text, "\n"+spaces(columns/3+1))
-		if n := strings.Count(text, "ω"); n != 65 || tooFar > 0 || !strings.Contains(text, " ›› ω") {
-			t.Errorf("%d columns: %d lines, %d of them too far to the right:\n%s", columns, n, tooFar, text)
-		}
+		n := strings.Count(text, "ω")
+		wantTrue(t, n == 65 && tooFar == 0 && strings.Contains(text, " ›› ω"), columns, n, tooFar, text)
 	}
 }
 

@@ -129,9 +129,8 @@ func golden(t *testing.T, file, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n"))
+	wantTrue(t, diff == "", "run with -update if this is meant (-want +got):\n"+diff)
 }
 
 func TestTicketsMatchTheGoldenFiles(t *testing.T) {

@@ -32,9 +32,8 @@ func TestFieldsShareALineIfTheyHaveOneSizeOrWouldBeAlone(t *testing.T) {
 		for i, want := range c.want {
 			wantTrue(t, strings.HasPrefix(got[i], want), c.fields, i, got[i], want)
 		}
-		if n := len(c.want); !strings.HasPrefix(got[n], "=") {
-			t.Errorf("%v: line %d is %q, want the rule", c.fields, n, got[n])
-		}
+		n := len(c.want)
+		wantTrue(t, strings.HasPrefix(got[n], "="), c.fields, n, got[n])
 	}
 }
 
@@ -57,9 +56,8 @@ func TestTheOtherStationsOfTheOrderAreNamedAtTheFoot(t *testing.T) {
 		t.Errorf("it is %+v", got)
 	}
 	for _, lines := range [][]Line{ComposeWith(d, Options{Columns: 42, NoAlsoAt: true}), Compose(everyday(), 42, "")} {
-		if got := firstWith(lines, "ALSO"); got != "" {
-			t.Errorf("it names other stations: %s", got)
-		}
+		got := firstWith(lines, "ALSO")
+		wantTrue(t, got == "", got)
 	}
 }
 
@@ -86,9 +84,8 @@ func TestARepetitionSaysInItsBarWhatToDoAndThenTheNumber(t *testing.T) {
 	}
 
 	d.Doubt, d.Reprint, d.Attempt = false, false, 2
-	if s := content(Compose(d, 42, "")); strings.Contains(s, possibleDuplicate) {
-		t.Errorf("a second attempt is not in doubt, and says so:\n%s", s)
-	}
+	s := content(Compose(d, 42, ""))
+	wantTrue(t, !strings.Contains(s, possibleDuplicate), s)
 }
 
 func TestALineOfTheConfigurationPrintsTheFieldsThatItNames(t *testing.T) {

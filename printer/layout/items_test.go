@@ -52,9 +52,8 @@ func TestANoteHasOneExclamationMarkAtItsEdge(t *testing.T) {
 		"حساسية من السمسم!": "! حساسية من السمسم\n", // from right to left, both would be at the left
 	} {
 		item := ticket.Line{Quantity: "1", Name: "Soup", Notes: []string{note}}
-		if got := content(Compose(order(item), 48, "")); !strings.Contains(got, " "+want) {
-			t.Errorf("%q: got\n%s\nwant %q", note, got, want)
-		}
+		got := content(Compose(order(item), 48, ""))
+		wantTrue(t, strings.Contains(got, " "+want), note, got, want)
 	}
 }
 
@@ -82,9 +81,8 @@ func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *
 		red := slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Red })
 		wantTrue(t, red == strings.HasPrefix(text, "* ") || text == edge, text, red)
 		if mark := l.Spans[min(1, max(len(l.Spans)-1, 0)):]; strings.HasPrefix(text, "* VOID") {
-			if last := mark[len(mark)-3]; mark[0].Height != last.Height || mark[0].Width < last.Width {
-				t.Errorf("the mark %+v is not as big as %+v", mark[0], last)
-			}
+			last := mark[len(mark)-3]
+			wantTrue(t, mark[0].Height == last.Height && mark[0].Width >= last.Width, mark[0], last)
 		}
 		got += strings.Join(strings.Fields(strings.ReplaceAll(text, edge, "-")), " ") + "|"
 	}
@@ -155,9 +153,8 @@ func TestARushIsMarkedUnlessItIsCancelled(t *testing.T) {
 		t.Errorf("%s is %+v, want white on black", rush, got)
 	}
 	d.Ticket.Void = true
-	if got := firstWith(Compose(d, 48, ""), rush); got != "" {
-		t.Errorf("a cancellation is to be hurried: %s", got)
-	}
+	got := firstWith(Compose(d, 48, ""), rush)
+	wantTrue(t, got == "", got)
 }
 
 func TestABannerIsBlackFromEdgeToEdgeAndDoubleWidthOnTwiceItsColumns(t *testing.T) {

@@ -13,13 +13,11 @@ func TestWhatMayBeCancelledIsAskedInTheStyleOfAVoid(t *testing.T) {
 	d.Ticket.MayCancel, d.Ticket.Lines[0].MayCancel = "flow: CANCELLED", "step: VOIDED"
 	lines := ComposeWith(d, Options{Columns: 42})
 	for _, question := range []string{"** cancelled? flow: CANCELLED **", "** cancelled? step: VOIDED **"} {
-		if st := sizeOf(t, lines, question); !st.Invert || !st.Red {
-			t.Errorf("%s prints as %+v", question, st)
-		}
+		st := sizeOf(t, lines, question)
+		wantTrue(t, st.Invert && st.Red, question, st)
 	}
-	if got := Plain(lines, 42); strings.Contains(got, "VOID **  ") {
-		t.Errorf("what may be cancelled is marked as cancelled:\n%s", got)
-	}
+	got := Plain(lines, 42)
+	wantTrue(t, !strings.Contains(got, "VOID **  "), got)
 }
 
 func TestTheTimeThatIsPromisedPrintsInTheVenuesZone(t *testing.T) {

@@ -14,9 +14,8 @@ func TestComposedAndDecomposedTextPrintAlike(t *testing.T) {
 		with := func(s string) []Line {
 			return Compose(order(ticket.Line{Quantity: "1", Name: s, Notes: []string{s}}), 42, s)
 		}
-		if diff := cmp.Diff(with(text), with(norm.NFD.String(text))); diff != "" {
-			t.Errorf("%s: composed and decomposed differ:\n%s", text, diff)
-		}
+		diff := cmp.Diff(with(text), with(norm.NFD.String(text)))
+		wantTrue(t, diff == "", text, diff)
 	}
 }
 
@@ -56,9 +55,8 @@ func TestTextWithoutSpacesBreaksWhereAllowed(t *testing.T) {
 		{"비빔밥 비빔밥", 7, []string{"비빔밥", "비빔밥"}},
 	} {
 		got := wrap(c.text, c.room)
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%q on %d columns (-want +got):\n%s", c.text, c.room, diff)
-		}
+		diff := cmp.Diff(c.want, got)
+		wantTrue(t, diff == "", c.text, c.room, diff)
 	}
 }
 
@@ -79,7 +77,6 @@ func TestRightToLeftLinesAreAlignedAtTheRight(t *testing.T) {
 		got = append(got, s)
 	}
 	want := []string{"2x שווארמה בלאפה<", "      cola עם קרח<"[1:], "hummus עם קרח>", "and then some>"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff(want, got)
+	wantTrue(t, diff == "", diff)
 }

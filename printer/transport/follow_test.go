@@ -85,9 +85,8 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 					WantTrue(t, strings.Contains(err.Error(), want), i, err)
 					continue
 				}
-				if got := Remote(conn).String(); got != want {
-					t.Errorf("dial %d: connected to %s, want %s", i, got, want)
-				}
+				got := Remote(conn).String()
+				WantTrue(t, got == want, i, got, want)
 				conn.Close()
 			}
 			if missing := f.tried != (tcpDialer{}); missing != c.missing {

@@ -92,9 +92,8 @@ func (s suite) testArrival(t *testing.T) {
 		}
 		must(t, c.Finish(t.Context()))
 		must(t, c.Close())
-		if got := string(p.Received(len(want))); got != want {
-			t.Errorf("received %d bytes, want %d: %q", len(got), len(want), got)
-		}
+		got := string(p.Received(len(want)))
+		wantTrue(t, got == want, len(got), len(want), got)
 	}
 }
 
@@ -113,9 +112,8 @@ func (s suite) testFinishEnded(t *testing.T) {
 	write(t, c, "text\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.Finish(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("finish: %v, want context canceled", err)
-	}
+	err := c.Finish(ctx)
+	wantTrue(t, errors.Is(err, context.Canceled), err)
 }
 
 // testAfterFinish: a byte after Finish would belong to no ticket, and nothing would wait for it.
@@ -139,9 +137,8 @@ func (s suite) testAfterClose(t *testing.T) {
 func (s suite) testPastDeadline(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
 	must(t, c.SetWriteDeadline(time.Unix(1, 0)))
-	if err := wantNothingWritten(t, c); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("write: %v, want deadline exceeded", err)
-	}
+	err := wantNothingWritten(t, c)
+	wantTrue(t, errors.Is(err, os.ErrDeadlineExceeded), err)
 }
 
 // wantNothingWritten wants an error from a write, and returns it.
@@ -174,9 +171,8 @@ func (s suite) testStuckClose(t *testing.T) {
 		_, err := c.Write(make([]byte, big))
 		wrote <- err
 	}()
-	if err := c.Close(); err != nil {
-		t.Errorf("close: %v", err)
-	}
+	err := c.Close()
+	wantTrue(t, err == nil, err)
 	wantTrue(t, <-wrote != nil, "the write went through")
 }
 
@@ -225,9 +221,8 @@ func (s suite) testAnswers(t *testing.T) {
 func (s suite) testReadDeadline(t *testing.T) {
 	p := s.Working(t)
 	c, b := dialed(t, p.Dialer), make([]byte, 1)
-	if got := transport.OneWay(c); got != s.OneWay {
-		t.Errorf("one way: %t, want %t", got, s.OneWay)
-	}
+	got := transport.OneWay(c)
+	wantTrue(t, got == s.OneWay, got, s.OneWay)
 
 	want := map[bool]error{true: io.EOF, false: os.ErrDeadlineExceeded}[s.OneWay]
 	for range 2 {
@@ -261,9 +256,8 @@ func (s suite) testReadInterrupted(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
 	read := reading(c)
 	must(t, c.SetReadDeadline(time.Unix(1, 0)))
-	if err := <-read; err != io.EOF && !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("read: %v, want deadline exceeded or EOF", err)
-	}
+	err := <-read
+	wantTrue(t, err == io.EOF || errors.Is(err, os.ErrDeadlineExceeded), err)
 }
 
 // testReadClosed: not EOF, which means that the printer has closed.
@@ -274,7 +268,6 @@ func (s suite) testReadClosed(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
-	if err := <-read; err == nil || !s.OneWay && err == io.EOF {
-		t.Errorf("read: %v, want that it was closed", err)
-	}
+	err := <-read
+	wantTrue(t, err != nil && (s.OneWay || err != io.EOF), err)
 }

@@ -89,9 +89,8 @@ func TestFinishOverTCP(t *testing.T) {
 			if _, err := c.Write(make([]byte, size)); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.Finish(t.Context()); !errors.Is(err, tt.want) {
-				t.Errorf("finish: %v, want %v", err, tt.want)
-			}
+			err := c.Finish(t.Context())
+			wantTrue(t, errors.Is(err, tt.want), err, tt.want)
 		})
 	}
 }
@@ -109,9 +108,8 @@ func TestCloseResetsAnUnfinishedTicketOnly(t *testing.T) {
 		write(t, c, text)
 		<-taken
 		_ = c.Close()
-		if err := <-seen; !errors.Is(err, want) {
-			t.Errorf("after %q the printer saw %v, want %v", text, err, want)
-		}
+		err := <-seen
+		wantTrue(t, errors.Is(err, want), text, err, want)
 	}
 }
 
