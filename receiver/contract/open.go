@@ -28,7 +28,8 @@ const (
 	// Strict also refuses a request whose first record's id is not a UUID. Such an order is lost, and the service logs
 	// that. The ids of other records are not used to recognise a request.
 	Strict
-	// Text prints every body as text, whatever it is.
+	// Text prints the records of every body as text, and what stands beside them as usual; all of a body as text, if it
+	// has no records.
 	Text
 )
 
@@ -37,7 +38,7 @@ type PrintRequest struct {
 	// ID is records[0].id in canonical form. With the venue it is the key that duplicates are
 	// recognised by. An id that is not valid Unicode is quoted.
 	ID        string
-	Envelope  Value     // the whole body
+	Envelope  Value     // the whole body, up to a limit of the parser; nil if all of it prints as text
 	Records   []Record  // at least one
 	Anomalies []Anomaly // its deviations, each kind at most once
 	Raw       []byte    // the body as received, without a byte order mark
@@ -125,11 +126,8 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	case wrong != nil && wrong.limit:
 		request.setText(true, maxText)
 		request.Records[0].Why, request.Anomalies = "TOO MUCH FOR A TICKET – "+wrong.Error(), []Anomaly{OverLimit}
-		request.Envelope = nil // not all of it was read
 	case mode == Text:
-		isJSON := err == nil || wrong != nil
-		request.setText(isJSON, maxText)
-		request.Envelope = nil
+		request.setText(err == nil, maxText)
 	case wrong != nil:
 		return PrintRequest{}, wrong
 	case err != nil:

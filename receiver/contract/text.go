@@ -18,7 +18,8 @@ import (
 const maxText = 8000
 
 // setText makes p one unreadable record, of which at most so many bytes print. isJSON says that its body had no syntax
-// error. Its id is the first record's, else it is made of the content, so that a retry is recognised.
+// error. Its id is the first record's, else it is made of the content, so that a retry is recognised. The envelope stays
+// if it holds more than the text.
 func (p *PrintRequest) setText(isJSON bool, most int) {
 	records := p.Envelope.Get(FieldRecords)
 	var text string
@@ -26,8 +27,9 @@ func (p *PrintRequest) setText(isJSON bool, most int) {
 	case isJSON && p.Envelope.recordsKeys() == 1:
 		text = records.JSON()
 	case isJSON:
-		text = p.Envelope.JSON()
+		text, p.Envelope = p.Envelope.JSON(), nil
 	default:
+		p.Envelope = nil
 		text = string(bytes.ToValidUTF8(p.Raw, []byte("\uFFFD")))
 	}
 

@@ -49,6 +49,24 @@ func TestABodyThatIsOneUnreadableRecordHasNoLeaves(t *testing.T) {
 	}
 }
 
+func TestWhatStandsBesideRecordsThatPrintAsTextIsOnTheirTicketOnce(t *testing.T) {
+	deep := strings.Repeat(`{"childItems":[`, contract.MaxDepth+1) + strings.Repeat("]}", contract.MaxDepth+1)
+	for why, records := range map[string]string{
+		"over a limit":     `"records":[{"id":"r","items":[` + deep + `]}]`,
+		"no items":         `"records":[{"id":"r"}]`,
+		"ambiguous":        `"records":[{"id":"r","id":"r","items":[]}]`,
+		"records repeated": `"records":[{"id":"r","items":[]}],"records":[{}]`, // all of it is text
+	} {
+		req, _ := contract.Open([]byte(`{"allergyAlert":"nuts",`+records+`,"remark":"late"}`), contract.Text)
+		paper := paperOf(compile(t, Config{}).Split(req, harbour, "T1", noon, nil).Request.Drafts)
+		for _, text := range []string{"nuts", "late", "[{"} {
+			if n := strings.Count(paper, text); n == 0 || n > 1 && text != "[{" {
+				t.Errorf("%s: %q is on the paper %d times:\n%s", why, text, n, paper)
+			}
+		}
+	}
+}
+
 func TestASilencedFieldDoesNotPrintUnlessAFieldReadsIt(t *testing.T) {
 	p := compile(t, Config{Silenced: []string{"records.items.Tags", "brand", "records.items.toppings.cut",
 		"records.items.name", "records.items.panSize"}, Fields: map[string][]string{"allergens": {"panSize"}}})

@@ -150,7 +150,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, ofEnvelope remai
 	for _, list := range rest.lists {
 		// Elements of such a list are no items, so no route sees them: each station of the record gets them.
 		from := len(s.lines)
-		s.addList(list, 0, ticket.Line{Void: header.Void, Refire: header.Refire})
+		s.addList(list, 0, ticket.Line{Void: header.Void, Refire: header.Refire, Hold: header.Hold})
 		for i := range stations {
 			stations[i].lines = append(stations[i].lines, s.lines[from:]...)
 		}
