@@ -164,13 +164,13 @@ func (r *reader) children() (lists []contract.Value) {
 func (s *splitter) addList(list childList, depth int, parent ticket.Line) {
 	if depth >= contract.MaxDepth || len(s.lines)+list.items.Len() > contract.MaxItems {
 		s.lines = append(s.lines, ticket.Line{Depth: depth, Quantity: "1", Raw: true, Void: parent.Void,
-			Refire: parent.Refire, Name: list.items.Key() + ": " + list.items.JSON()})
+			Refire: parent.Refire, Hold: parent.Hold, Name: list.items.Key() + ": " + list.items.JSON()})
 		return
 	}
 
 	if list.key != "" && depth > 0 {
-		s.lines = append(s.lines,
-			ticket.Line{Depth: depth, Quantity: "1", Name: list.key + ":", Void: parent.Void, Refire: parent.Refire})
+		s.lines = append(s.lines, ticket.Line{Depth: depth, Quantity: "1", Name: list.key + ":", Void: parent.Void,
+			Refire: parent.Refire, Hold: parent.Hold})
 		depth++
 	}
 

@@ -304,3 +304,16 @@ func paperOf(drafts []ticket.Draft) string {
 	}
 	return b.String()
 }
+
+func TestEveryLineOfARecordOnHoldIsOnHold(t *testing.T) {
+	r := split(t, Config{}, `{"id":"r","hold":true,"items":[{"name":"Pie","dips":[{"name":"Aioli"}]}],`+
+		`"drinks":[{"name":"Latte"}]}`)
+	for _, line := range r.Request.Drafts[0].Ticket.Lines {
+		if !line.Hold {
+			t.Errorf("%q is to be begun at once", line.Name)
+		}
+	}
+	if names := lines(r); !strings.Contains(names, "Latte") || !strings.Contains(names, "Aioli") {
+		t.Errorf("the ticket has only %s", names)
+	}
+}
