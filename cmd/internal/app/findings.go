@@ -105,7 +105,7 @@ func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
 	now, requests := time.Now(), map[string]bool{}
 	err := a.queue.EachPage(ctx, queue.Filter{Since: now.Add(-recently)}, func(page []queue.Job) error {
 		for _, j := range page {
-			if j.Venue != "" && !j.Reprint { // else a test ticket, or a slip
+			if j.Venue != "" && j.Request != "" && !j.Reprint { // else a test ticket, or a list that the daemon made
 				requests[j.Venue+" "+j.Request] = true
 			}
 		}
