@@ -18,8 +18,8 @@ import (
 const maxText = 8000
 
 // setText makes p one unreadable record, of which at most so many bytes print. isJSON says that its body had no syntax
-// error. Its id is the first record's, else it is made of the content, so that a retry is recognised. The envelope stays
-// if it holds more than the text.
+// error. Its id is the first record's, else it is made of the content, so that a retry is recognised. The envelope
+// stays if it holds more than the text.
 func (p *PrintRequest) setText(isJSON bool, most int) {
 	records := p.Envelope.Get(FieldRecords)
 	var text string
