@@ -148,14 +148,32 @@ func (c *copier) snapshot(ctx context.Context) (path string, err error) {
 }
 
 // Backup writes the file as of the last commit to w. Commits go on during that, but freed pages cannot be
-// reused, and the file cannot be reopened after a failure: w must not block for longer than a minute.
+// reused: w must not block for longer than a minute. A commit that fails ends it, because the file is then reopened,
+// which waits for it, and until then nothing prints.
 func (q *Queue) Backup(w io.Writer) (n int64, err error) {
 	err = q.view(func(tx *bolt.Tx) (err error) {
-		n, err = tx.WriteTo(w)
+		n, err = tx.WriteTo(untilFailure{q, w})
 		return err
 	})
 
 	return n, wrap(err, "back up %s", q.o.Path)
+}
+
+// untilFailure is a writer that fails when a commit has failed.
+type untilFailure struct {
+	q *Queue
+	w io.Writer
+}
+
+func (u untilFailure) Write(b []byte) (int, error) {
+	u.q.mu.Lock()
+	err := u.q.storageErr
+	u.q.mu.Unlock()
+
+	if err != nil {
+		return 0, err
+	}
+	return u.w.Write(b)
 }
 
 // finished notes how a base copy has ended.

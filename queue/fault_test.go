@@ -26,6 +26,27 @@ func TestAfterAFailedCommitEveryRequestIsRefusedUntilOneSucceeds(t *testing.T) {
 	})
 }
 
+func TestABackupEndsWhenACommitFailsSoThatTheFileIsReopened(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *testQueue) {
+		for n := range 100 {
+			q.accept(order(id(n), "grill"))
+		}
+
+		writes := 0
+		_, err := q.Backup(writerFunc(func(b []byte) (int, error) {
+			if writes++; writes == 1 {
+				q.disk.willEnd(fails)
+				q.wantRefused(order("b", "grill"), ErrStorageFailed)
+			}
+			return len(b), nil
+		}))
+
+		wantTrue(t, err != nil && writes == 1, err, writes)
+		q.waitForStorage()
+		q.wantNew(order("b", "grill"))
+	})
+}
+
 func TestABeginThatFailedLeavesADoubtOnlyIfItPersistedAndACrashCameBeforeTheEnd(t *testing.T) {
 	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
 		for n, crash := range []bool{false, true} {
@@ -241,3 +262,7 @@ func TestFreedDiskSpaceIsNoticedWithinSecondsWhateverElseIsStored(t *testing.T) 
 		})
 	}
 }
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
