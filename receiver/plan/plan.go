@@ -79,9 +79,11 @@ type Plan struct {
 	read     readMembers // by the routes
 	fallback string
 	paths    fieldPaths
-	silenced silencedKeys
-	logs     []string
-	isTraced bool
+	silenced map[string]bool // paths, as [FoldPath] has them
+	// longestSilenced is the length of the longest of them.
+	longestSilenced int
+	logs            []string
+	isTraced        bool
 }
 
 // A Problem is one error in a [Config].
@@ -110,7 +112,7 @@ type Result struct {
 // For a configuration file, package config has found most of these mistakes before, and the operator reads
 // its messages, which name the line. They are checked here too, because a Config may come from elsewhere.
 func Compile(c Config) (*Plan, error) {
-	p := &Plan{fallback: strings.TrimSpace(c.Fallback), logs: slices.Clone(c.Logs)}
+	p := &Plan{fallback: strings.TrimSpace(c.Fallback), logs: slices.Clone(c.Logs), silenced: map[string]bool{}}
 	var problems []error
 	bad := func(path, format string, args ...any) {
 		problems = append(problems, &Problem{Path: path, Msg: fmt.Sprintf(format, args...)})
@@ -130,7 +132,8 @@ func Compile(c Config) (*Plan, error) {
 
 	p.paths = defaultPaths()
 	for _, path := range c.Silenced {
-		p.silenced.add(path)
+		path = FoldPath(path)
+		p.silenced[path], p.longestSilenced = true, max(p.longestSilenced, len(path))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
 		if msg := p.paths.set(name, c.Fields[name]); msg != "" {
@@ -302,43 +305,33 @@ func (s *splitter) isRead(v contract.Value) bool {
 	return own != markNothing && own != markSilenced
 }
 
-// silencedKeys is a tree of the silenced paths: the keys that may follow a key.
-type silencedKeys struct {
-	ends  bool                     // a path ends here
-	below map[string]*silencedKeys // by the next key, as [fold] has it
-}
-
-func (s *silencedKeys) add(path string) {
+// FoldPath is a dotted path as paths are compared: its keys without case and punctuation.
+func FoldPath(path string) string {
+	var b []byte
 	for key := range strings.SplitSeq(path, ".") {
-		name := folded(key)
-		if s.below == nil {
-			s.below = map[string]*silencedKeys{}
-		}
-		if s.below[name] == nil {
-			s.below[name] = &silencedKeys{}
-		}
-		s = s.below[name]
+		b = fold(append(b, '.'), key)
 	}
-	s.ends = true
+	return string(b[1:])
 }
 
-// silence marks the values at silenced paths. A field that reads one of them marks it anew.
-func (s *splitter) silence(v contract.Value, rest *silencedKeys) {
-	switch v.Kind() {
-	case '{':
-		var buf [64]byte
+// silence marks the values at silenced paths; path is that of v, as [FoldPath] has it. A field that reads one of them
+// marks it anew. Longer paths are not compared: a hostile body has many values at a long one.
+func (s *splitter) silence(v contract.Value, path []byte) {
+	switch kind := v.Kind(); {
+	case len(v) == 0 || len(path) > s.plan.longestSilenced:
+	case kind == '{':
 		for member := range v.All() {
-			if below := rest.below[string(fold(buf[:0], member.Key()))]; below != nil {
-				s.silence(member, below)
+			below := path
+			if len(path) > 0 {
+				below = append(below, '.')
 			}
+			s.silence(member, fold(below, member.Key()))
 		}
-	case '[':
+	case kind == '[':
 		for e := range v.All() {
-			s.silence(e, rest)
+			s.silence(e, path)
 		}
-	default:
-		if rest.ends {
-			s.marks[v.Index()] = markSilenced
-		}
+	case s.plan.silenced[string(path)]:
+		s.marks[v.Index()] = markSilenced
 	}
 }

@@ -51,8 +51,8 @@ type expressionResult struct {
 func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
 	s := &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]readBy, len(req.Envelope)),
 		lines: make([]ticket.Line, 0, 8), hits: make([]hit, 0, 16)} // enough for most orders
-	if len(p.silenced.below) > 0 && len(req.Envelope) > 0 {
-		s.silence(req.Envelope, &p.silenced)
+	if len(p.silenced) > 0 {
+		s.silence(req.Envelope, nil)
 	}
 	return s
 }

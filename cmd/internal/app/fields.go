@@ -67,24 +67,19 @@ func (a *App) fieldFindings() (out []finding.Finding) {
 func (a *App) forgetFields(conf *config.Config) {
 	silent := map[string]bool{}
 	for _, path := range conf.Ticket.Silence {
-		silent[sameNames(path)] = true
+		silent[plan.FoldPath(path)] = true
 	}
 
 	var mapped []string
 	for _, paths := range conf.Ticket.Fields {
 		for _, path := range paths {
-			mapped = append(mapped, "."+sameNames(path))
+			mapped = append(mapped, "."+plan.FoldPath(path))
 		}
 	}
 
 	a.shapes.Forget(func(f receiver.Field) bool {
-		path := sameNames(f.Path)
+		path := plan.FoldPath(f.Path)
 		isMapped := slices.ContainsFunc(mapped, func(end string) bool { return strings.HasSuffix(path, end) })
 		return f.Use == plan.Unread && (silent[path] || isMapped) || f.Use == plan.Silenced && !silent[path]
 	})
-}
-
-// sameNames is a path as package plan compares it.
-func sameNames(path string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(path))
 }
