@@ -36,9 +36,8 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	}
 	got := strings.Join(paths, " ")
 	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[3].to[0] routes[4].when " +
-		"routes[5].when routes[7].when routes[8].when routes[9].when fallback ticket.fields.nam " +
-		"ticket.fields.quantity " +
-		"ticket.fields.table"
+		"routes[5].when routes[7].when routes[8].when routes[9].when fallback ticket.fields.quantity " +
+		"ticket.fields.table ticket.fields.nam"
 	if got != want {
 		t.Errorf("problems at\n%s\nwant\n%s\n\n%v", got, want, err)
 	}

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -102,66 +102,54 @@ type target struct {
 // changes the fields of a request that is being planned.
 type fieldPaths map[string][]target
 
-func defaultPaths() fieldPaths {
+// compilePaths are the configured paths of each field, or the default ones; paths of a void are added to those. bad
+// gets each mistake. An empty list switches a field off; package config refuses one in the configuration file, where it
+// is more likely a mistake.
+func compilePaths(configured map[string][]string, bad func(name, format string, args ...any)) fieldPaths {
 	all := fieldPaths{}
-	for id := range fields {
-		if fieldID(id) != fieldVoid {
-			all.add(fieldID(id), noKind, fields[id].paths)
-		}
-	}
-
 	all.add(fieldVoid, voidFlag, voidFlags)
 	all.add(fieldVoid, voidTime, voidTimes)
 	all.add(fieldVoid, voidStatus, statusFields)
 	all.add(fieldRemoved, flagOfPresence, presenceFlags)
+
+	var names []string
+	for id, f := range fields {
+		names = append(names, f.name)
+		paths, isConfigured := configured[f.name]
+		kind := noKind
+		switch {
+		case fieldID(id) == fieldVoid:
+			kind = voidConfigured
+		case !isConfigured:
+			paths = f.paths
+		}
+
+		// Without a quantity, a void that is only a minus sign would be taken for an order.
+		needed := fieldID(id) == fieldName || fieldID(id) == fieldQuantity
+		if needed && len(paths) == 0 {
+			bad(f.name, "empty; name at least one path, such as %s", f.paths[0])
+		}
+		for i, p := range paths {
+			if slices.Contains(strings.Split(strings.TrimSpace(p), "."), "") {
+				bad(f.name, "%q (number %d of the list) is not a path; use keys with dots between them, such as %s",
+					strings.TrimSpace(p), i+1, f.paths[0])
+			}
+		}
+		all.add(fieldID(id), kind, paths)
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		if !slices.Contains(names, name) {
+			bad(name, "no such field; use one of %s", strings.Join(names, ", "))
+		}
+	}
 	return all
 }
 
 func (f fieldPaths) add(id fieldID, kind flagKind, paths []string) {
 	for rank, p := range paths {
-		keys := strings.Split(p, ".")
+		keys := strings.Split(strings.TrimSpace(p), ".")
 		name := folded(keys[0])
 		f[name] = append(f[name], target{id, rank, keys[0], keys[1:], kind})
 	}
-}
-
-// set overrides the paths of a field; paths of a void are added. It returns their fault, or "". An empty
-// list switches a field off; package config refuses one in the configuration file, where it is more likely a mistake.
-func (f fieldPaths) set(name string, paths []string) string {
-	names := make([]string, len(fields))
-	for i := range fields {
-		names[i] = fields[i].name
-	}
-
-	id := fieldID(slices.Index(names, name))
-	if id < 0 {
-		return "no such field; use one of " + strings.Join(names, ", ")
-	}
-
-	example := fields[id].paths[0]
-	// Without a quantity, a void that is only a minus sign would be taken for an order.
-	if needed := id == fieldName || id == fieldQuantity; needed && len(paths) == 0 {
-		return "empty; name at least one path, such as " + example
-	}
-
-	var trimmed []string
-	for i, p := range paths {
-		p = strings.TrimSpace(p)
-		if slices.Contains(strings.Split(p, "."), "") {
-			return fmt.Sprintf("%q (number %d of the list) is not a path; use keys with dots between them, such as %s",
-				p, i+1, example)
-		}
-		trimmed = append(trimmed, p)
-	}
-
-	kind := voidConfigured // which adds to the built-in ones
-	if id != fieldVoid {
-		kind = noKind
-		isReplaced := func(t target) bool { return t.field == id && t.kind != flagOfPresence }
-		for name := range f {
-			f[name] = slices.DeleteFunc(f[name], isReplaced)
-		}
-	}
-	f.add(id, kind, trimmed)
-	return ""
 }

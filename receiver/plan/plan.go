@@ -22,7 +22,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -130,15 +129,12 @@ func Compile(c Config) (*Plan, error) {
 		bad("fallback", "missing; name the station for items that no route matches")
 	}
 
-	p.paths = defaultPaths()
+	p.paths = compilePaths(c.Fields, func(name, format string, args ...any) {
+		bad("ticket.fields."+name, format, args...)
+	})
 	for _, path := range c.Silenced {
 		path = FoldPath(path)
 		p.silenced[path], p.longestSilenced = true, max(p.longestSilenced, len(path))
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
-		if msg := p.paths.set(name, c.Fields[name]); msg != "" {
-			bad("ticket.fields."+name, "%s", msg)
-		}
 	}
 
 	if err := errors.Join(problems...); err != nil {
