@@ -59,36 +59,30 @@ type venueEnv struct {
 	Name string `expr:"name"`
 }
 
-// compileRoute checks the route with index i. It returns all of its mistakes, not only the first. Station names are not
+// compileRoute checks the route with index i. bad gets all of its mistakes, not only the first. Station names are not
 // compared with the configured stations here: this package does not know them.
-func compileRoute(i int, r Route) (route, []error) {
+func compileRoute(i int, r Route, bad func(path, format string, args ...any)) route {
 	out := route{path: fmt.Sprintf("routes[%d]", i), continues: r.Continue}
-	var problems []error
-	bad := func(where, msg string) {
-		problems = append(problems, &Problem{Path: out.path + "." + where, Msg: msg})
-	}
-
 	out.venue, _ = contract.CanonicalID(strings.TrimSpace(r.Venue)) // a name is returned as it is
+
 	if when := strings.TrimSpace(r.When); when != "" {
 		var err error
 		if out.when, err = compileExpression(when); err != nil {
-			bad("when", err.Error())
+			bad(out.path+".when", "%v", err)
 		}
 	}
 
 	if len(r.To) == 0 {
-		bad("to", "empty; name at least one station")
+		bad(out.path+".to", "empty; name at least one station")
 	}
-
 	for j, name := range r.To {
-		name = strings.TrimSpace(name)
-		if name == "" {
-			bad(fmt.Sprintf("to[%d]", j), "blank; name a station")
-			continue
+		if name = strings.TrimSpace(name); name == "" {
+			bad(fmt.Sprintf("%s.to[%d]", out.path, j), "blank; name a station")
 		}
 		out.to = append(out.to, name)
 	}
-	return out, problems
+
+	return out
 }
 
 // compileExpression compiles an expression and finds the fields that it reads. It does so when the configuration is

@@ -118,12 +118,11 @@ func Compile(c Config) (*Plan, error) {
 	}
 
 	for i, r := range c.Routes {
-		compiled, errs := compileRoute(i, r)
+		compiled := compileRoute(i, r, bad)
 		p.routes = append(p.routes, compiled)
 		if compiled.when != nil {
 			p.read.add(compiled.when)
 		}
-		problems = append(problems, errs...)
 	}
 	if p.fallback == "" {
 		bad("fallback", "missing; name the station for items that no route matches")
