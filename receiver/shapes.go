@@ -79,17 +79,21 @@ type Shapes struct {
 	rate   *rate.Limiter
 	unread *prometheus.CounterVec
 
-	mu      sync.Mutex // guards the fields below
-	venues  map[string]*Shape
-	changed map[string]bool            // venues whose shape is not stored
-	labels  map[string]map[string]bool // paths in the metric, by venue
-	timer   *time.Timer                // will store; nil: nothing has changed
+	mu     sync.Mutex // guards the fields below, and the venues
+	venues map[string]*venueShape
+	timer  *time.Timer // will store; nil: nothing has changed
+}
+
+type venueShape struct {
+	Shape
+	changed bool            // it is not stored
+	labels  map[string]bool // its paths in the metric
 }
 
 // OpenShapes reads the stored shapes; Close stores them. reg may be nil.
 func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*Shapes, error) {
 	shapes := &Shapes{kv: store, log: log, rate: rate.NewLimiter(shapesASecond, shapesAtOnce),
-		labels: map[string]map[string]bool{}, venues: map[string]*Shape{}, changed: map[string]bool{},
+		venues: map[string]*venueShape{},
 		unread: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_receiver_unread_fields_total",
 			Help: "Print requests with a field that is not mapped, by venue and path; not all of many at once.",
@@ -98,7 +102,7 @@ func OpenShapes(store kv.Store, log *slog.Logger, reg prometheus.Registerer) (*S
 	err := store.All(func(key string, value []byte) bool {
 		var one Shape
 		if json.Unmarshal(value, &one) == nil { // a damaged one is collected anew
-			shapes.venues[key] = &one
+			shapes.venues[key] = &venueShape{Shape: one, labels: map[string]bool{}}
 		}
 		return true
 	})
@@ -134,24 +138,34 @@ func (s *Shapes) look(venue plan.Venue, leaves []plan.Leaf) {
 
 	shape := s.venues[venue.ID]
 	if shape == nil {
-		shape = &Shape{Venue: venue.ID}
+		shape = &venueShape{Shape: Shape{Venue: venue.ID}, labels: map[string]bool{}}
 		s.venues[venue.ID] = shape
 	}
 
-	s.change(venue.ID)
+	s.change(shape)
 	shape.Requests++
 	now := time.Now().UTC()
 	for _, l := range leaves {
 		if shape.add(l, now) && l.Use == plan.Unread {
-			s.count(venue, contract.OneLine(l.Path, maxPath))
+			s.unread.WithLabelValues(cmp.Or(venue.Name, venue.ID), shape.label(l.Path)).Inc()
 		}
 	}
 	shape.forget(now)
 }
 
+// label is a path as the metric has it. Callers choose it, so there is a limit.
+func (v *venueShape) label(path string) string {
+	path = contract.OneLine(path, maxPath)
+	if !v.labels[path] && len(v.labels) >= maxPathLabels {
+		return "other"
+	}
+	v.labels[path] = true
+	return path
+}
+
 // change has the shape of a venue stored.
-func (s *Shapes) change(venue string) {
-	s.changed[venue] = true
+func (s *Shapes) change(shape *venueShape) {
+	shape.changed = true
 	if s.timer == nil {
 		s.timer = time.AfterFunc(storeShapes, s.store)
 	}
@@ -199,30 +213,17 @@ func (s *Shape) forget(now time.Time) {
 	}
 }
 
-// count counts an unread field. Callers choose its path, so there is a limit.
-func (s *Shapes) count(v plan.Venue, path string) {
-	paths := s.labels[v.ID]
-	if paths == nil {
-		paths = map[string]bool{}
-		s.labels[v.ID] = paths
-	}
-
-	if !paths[path] && len(paths) >= maxPathLabels {
-		path = "other"
-	}
-	paths[path] = true
-	s.unread.WithLabelValues(cmp.Or(v.Name, v.ID), path).Inc()
-}
-
 // store stores the shapes that have changed. One that cannot be stored is stored with the next request of its venue.
 func (s *Shapes) store() {
 	s.mu.Lock()
 	values := map[string][]byte{}
-	for venue := range s.changed {
-		values[venue], _ = json.Marshal(s.venues[venue]) // it has nothing that JSON cannot have
+	for venue, shape := range s.venues {
+		if shape.changed {
+			values[venue], _ = json.Marshal(shape.Shape) // it has nothing that JSON cannot have
+			shape.changed = false
+		}
 	}
 
-	clear(s.changed)
 	s.timer = nil
 	s.mu.Unlock()
 
@@ -247,7 +248,7 @@ func (s *Shapes) Of(venue string) Shape {
 		return Shape{Venue: venue}
 	}
 
-	out := *shape
+	out := shape.Shape
 	out.Fields = slices.Clone(out.Fields)
 	return out
 }
@@ -258,10 +259,10 @@ func (s *Shapes) Forget(gone func(Field) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	for venue, shape := range s.venues {
+	for _, shape := range s.venues {
 		before := len(shape.Fields)
 		if shape.Fields = slices.DeleteFunc(shape.Fields, gone); len(shape.Fields) < before {
-			s.change(venue)
+			s.change(shape)
 		}
 	}
 }
