@@ -17,19 +17,11 @@ type answer struct {
 	body   contract.Value
 }
 
-// open reads the body of an answer to any call.
-func (v *Account) open(call string, a *answer, body []byte) (err error) {
-	if a.body, err = contract.Parse(body); err != nil {
-		return v.fault(call, fmt.Sprintf("the answer of %d bytes is not a JSON object", len(body)),
-			fmt.Sprintf("check whether service.base_url, %s, is the service's API, and not a web page", v.c.o.BaseURL))
-	}
-
-	// Some servers send an error with the status 200. Another status than ERROR may be the venue's.
+// isError says that the answer is an error with the status 200, as some servers send it. Another status than ERROR may
+// be the venue's.
+func (a answer) isError() bool {
 	failed := a.body.Get(contract.FieldError).Kind()
-	if a.text(contract.FieldStatus) == contract.ValueError || failed != 0 && failed != 'n' {
-		return v.fault(call, "the answer says that it is an error", adviceTell)
-	}
-	return nil
+	return a.text(contract.FieldStatus) == contract.ValueError || failed != 0 && failed != 'n'
 }
 
 // text is the text or the number at a dotted path, such as meta.next.

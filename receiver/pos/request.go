@@ -111,8 +111,15 @@ func (v *Account) exchange(call string, req *http.Request) (answer, error) {
 			"set service.employees.limit, or tell the service provider")
 	}
 
-	err = v.open(call, &answered, body)
-	return answered, err
+	answered.body, err = contract.Parse(body)
+	switch {
+	case err != nil:
+		return answered, v.fault(call, fmt.Sprintf("the answer of %d bytes is not a JSON object", len(body)),
+			fmt.Sprintf("check whether service.base_url, %s, is the service's API, and not a web page", v.c.o.BaseURL))
+	case answered.isError():
+		return answered, v.fault(call, "the answer says that it is an error", adviceTell)
+	}
+	return answered, nil
 }
 
 // bearer is the venue's token, or a new one seconds before it expires. There is no refresh token: a new one is

@@ -50,19 +50,7 @@ func TestATokenIsRequestedAsConfigured(t *testing.T) {
 	}
 }
 
-func TestATokenThatWasNotFoundSaysWhichKeysTheAnswerHas(t *testing.T) {
-	for body, part := range map[string]string{
-		`{"data":{"jwt":"PLANTED","\u001b":1},"ttl":900}`: `at access_token; its keys are "data. , data.jwt, ttl"; ` +
-			"name its place with service.token.field",
-		`{"access_token":"a b"}`:       "no token at access_token",
-		`{"access_token":"a\r\nb: c"}`: "no token at access_token",
-	} {
-		_, err := client(&service{Token: say(body)}, Options{}).Venue(t.Context(), harbour)
-		wantError(t, err, CallToken, part)
-	}
-}
-
-func TestARefusedTokenRequestSaysWhatToCheck(t *testing.T) {
+func TestARequestWithoutATokenSaysWhatToCheck(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		body   string
@@ -76,6 +64,10 @@ func TestARefusedTokenRequestSaysWhatToCheck(t *testing.T) {
 		{200, `{"error":"invalid_client"}`, []string{"the answer says that it is an error"}},
 		{200, `<html>PLANTED`, []string{"13 bytes is not a JSON object; check whether service.base_url, " +
 			"http://localhost/api"}},
+		{200, `{"data":{"jwt":"PLANTED","\u001b":1},"ttl":900}`, []string{
+			`at access_token; its keys are "data. , data.jwt, ttl"; name its place with service.token.field`}},
+		{200, `{"access_token":"a b"}`, []string{"no token at access_token"}},
+		{200, `{"access_token":"a\r\nb: c"}`, []string{"no token at access_token"}},
 	} {
 		s := &service{Token: func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(c.status)
