@@ -15,28 +15,28 @@ import (
 // A suggestion says by which key of ticket.fields a field is mapped: one of a record, and one of an item. Without a
 // key it stays as it is, and prints.
 type suggestion struct {
-	path, last   []string // words in lower case: one is in the path, and one in its last key
+	path         *regexp.Regexp // for the path in the record or item, in lower case and without _ and -
 	record, item string
 	many         bool // the key reads all of its paths, and not only the first that is there
 }
 
 // suggestions are tried in order.
 var suggestions = []suggestion{
-	{path: []string{"allerg", "diet", "intoleran"}, record: "allergens", item: "allergens", many: true},
-	{path: []string{"prefix", "premodif", "remov", "without", "hold", "action"}},
-	{path: []string{"void", "cancel", "delete"}, record: "void", item: "void", many: true},
-	{path: []string{"note", "remark", "instruct", "comment", "message", "request", "special", "warn", "alert",
-		"caution", "kitchen", "chef", "hint"}, record: "record_note", item: "note", many: true},
-	{last: []string{"promise", "due", "pickupat", "pickuptime", "ready", "scheduled", "fireat", "deliverat",
-		"deliverytime", "estimated"}, record: "promised"},
-	{path: []string{"customer", "recipient", "guest", "ticketname", "tabname"}, last: []string{"name"},
-		record: "customer"},
-	{path: []string{"server", "waiter", "employee"}, last: []string{"name"}, record: "server"},
-	{path: []string{"dining", "ordertype", "servicetype"}, last: []string{"name", "type"}, record: "type"},
-	{last: []string{"guests", "covers", "numberofcustomers", "partysize"}, record: "guests"},
-	{last: []string{"table"}, record: "table"},
-	{last: []string{"course"}, record: "course", item: "course"},
-	{last: []string{"seat"}, item: "seat"},
+	{regexp.MustCompile(`allerg|diet|intoleran`), "allergens", "allergens", true},
+	{path: regexp.MustCompile(`prefix|premodif|remov|without|hold|action`)},
+	{regexp.MustCompile(`void|cancel|delete`), "void", "void", true},
+	{regexp.MustCompile(`note|remark|instruct|comment|message|request|special|warn|alert|caution|kitchen|chef|hint`),
+		"record_note", "note", true},
+	{regexp.MustCompile(`(promise|due|pickup(at|time)|ready|scheduled|fireat|deliver(at|ytime)|estimated)[^.]*$`),
+		"promised", "", false},
+	{regexp.MustCompile(`((customer|recipient|guest).*name|ticketname|tabname)[^.]*$`), "customer", "", false},
+	{regexp.MustCompile(`(server|waiter|employee).*name[^.]*$`), "server", "", false},
+	{regexp.MustCompile(`((dining|ordertype|servicetype).*(name|type)|ordertype|servicetype)[^.]*$`),
+		"type", "", false},
+	{regexp.MustCompile(`(guests|covers|numberofcustomers|partysize)[^.]*$`), "guests", "", false},
+	{regexp.MustCompile(`table[^.]*$`), "table", "", false},
+	{regexp.MustCompile(`course[^.]*$`), "course", "course", false},
+	{regexp.MustCompile(`seat[^.]*$`), "", "seat", false},
 }
 
 // An object is a record or an item of orders, or their envelope.
@@ -62,16 +62,12 @@ func objectOf(path string, items map[string]bool) object {
 
 // suggest returns the key of ticket.fields for a field. isKnown says that some suggestion is for it.
 func (o object) suggest() (key string, many, isKnown bool) {
-	words := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(o.within))
-	last := words[strings.LastIndexByte(words, '.')+1:]
-	in := func(text string) func(string) bool { return func(w string) bool { return strings.Contains(text, w) } }
+	path := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(o.within))
 	for _, s := range suggestions {
-		if (s.path == nil || slices.ContainsFunc(s.path, in(words))) &&
-			(s.last == nil || slices.ContainsFunc(s.last, in(last))) {
+		if s.path.MatchString(path) {
 			return o.key(s), s.many, true
 		}
 	}
-
 	return "", false, false
 }
 
