@@ -63,7 +63,11 @@ func Inspect(
 	leaves := routes.Leaves(req)
 	fields = admin.Fields{Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence,
 		Venues: []admin.VenueFields{{Name: sender.Name, Shape: receiver.ShapeOf(leaves)}}}
-	fmt.Fprintf(&out, "\n%s\n", markBody(raw, leaves, colour))
+	if req.Envelope == nil { // the parser has not read all of it
+		fmt.Fprintf(&out, "\n%s\n\n", layout.Clean(string(raw)))
+	} else {
+		fmt.Fprintf(&out, "\n%s\n", markBody(req.Envelope, leaves, colour))
+	}
 
 	out.WriteString(made.Trace)
 	for _, d := range made.Request.Drafts {

@@ -1,11 +1,11 @@
 package doctor
 
 import (
-	"bytes"
-	"encoding/json"
+	"strconv"
 	"strings"
 
 	"ticketrail/printer/layout"
+	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
 )
 
@@ -15,46 +15,29 @@ const widestText = 60
 // markUnread is red on a terminal.
 const markUnread = "NOT READ"
 
-// markBody returns the body, which contract.Open has read, one value on a line with its use.
-func markBody(body []byte, leaves []plan.Leaf, colour bool) string {
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff"))), "", "  "); err != nil {
-		return layout.Clean(string(body)) + "\n" // one that contract.Open has cut
-	}
+// A bodyMarker collects the lines of a body, one value on each, with the use of the value.
+type bodyMarker struct {
+	leaves       []plan.Leaf // of the next values
+	lines, marks []string
+}
 
-	byPath := map[string][]plan.Leaf{} // of one path in the order of the body
-	for _, l := range leaves {
-		byPath[l.Path] = append(byPath[l.Path], l)
-	}
-	lines, marks, column := strings.Split(indented.String(), "\n"), []string{}, 0
-	above := []string{""} // the paths of the objects and lists around a line
-	for i, line := range lines {
-		key, value := keyAndValue(line)
-		path := strings.Trim(above[len(above)-1]+"."+key, ".")
-		mark := ""
-		switch value {
-		case "{", "[":
-			above = append(above, path)
-		case "}", "]":
-			above = above[:len(above)-1]
-		case "{}", "[]":
-		default:
-			if all := byPath[path]; len(all) > 0 { // else it is in a record that cannot be read
-				mark, byPath[path] = markOf(all[0]), all[1:]
-			}
-		}
+// markBody returns a body with the use of each of its values. The leaves are in the order of the body; one that cannot
+// be read has none.
+func markBody(body contract.Value, leaves []plan.Leaf, colour bool) string {
+	marker := bodyMarker{leaves: leaves}
+	marker.value(body, "", "", "")
 
-		text := strings.TrimLeft(line, " ")
-		lines[i], marks = line[:len(line)-len(text)]+layout.OneLine(text), append(marks, mark)
-		if width := layout.Width(lines[i]); mark != "" && width <= widestText {
+	column := 0
+	for i, line := range marker.lines {
+		if width := layout.Width(line); marker.marks[i] != "" && width <= widestText {
 			column = max(column, width)
 		}
 	}
 
 	var out strings.Builder
-	for i, line := range lines {
+	for i, line := range marker.lines {
 		out.WriteString(line)
-		if mark := marks[i]; mark != "" {
+		if mark := marker.marks[i]; mark != "" {
 			if colour && mark == markUnread {
 				mark = "\x1b[1;31m" + mark + "\x1b[0m"
 			}
@@ -66,17 +49,33 @@ func markBody(body []byte, leaves []plan.Leaf, colour bool) string {
 	return out.String()
 }
 
-// keyAndValue divides a line of indented JSON: `"name": "Pie",` has the key name and the value "Pie". An element of a
-// list has no key.
-func keyAndValue(line string) (key, value string) {
-	value = strings.TrimSuffix(strings.TrimSpace(line), ",")
-	text := json.NewDecoder(strings.NewReader(value))
-	token, _ := text.Token()
-	name, isText := token.(string)
-	if rest, isKey := strings.CutPrefix(value[text.InputOffset():], ": "); isText && isKey {
-		return name, rest
+// value adds a value behind its key, with a comma unless it is the last one around it.
+func (m *bodyMarker) value(v contract.Value, indent, key, comma string) {
+	kind, left := v.Kind(), v.Len()
+	switch {
+	case left > 0:
+		m.line(indent, key+string(kind), "")
+		for e := range v.All() {
+			key, comma := "", ""
+			if kind == '{' {
+				key = strconv.Quote(e.Key()) + ": "
+			}
+			if left--; left > 0 {
+				comma = ","
+			}
+			m.value(e, indent+"  ", key, comma)
+		}
+		m.line(indent, string(kind+2)+comma, "") // the other bracket
+	case kind == '{' || kind == '[' || len(m.leaves) == 0:
+		m.line(indent, key+v.JSON()+comma, "")
+	default:
+		m.line(indent, key+v.JSON()+comma, markOf(m.leaves[0]))
+		m.leaves = m.leaves[1:]
 	}
-	return "", value
+}
+
+func (m *bodyMarker) line(indent, text, mark string) {
+	m.lines, m.marks = append(m.lines, indent+layout.OneLine(text)), append(m.marks, mark)
 }
 
 func markOf(l plan.Leaf) string {

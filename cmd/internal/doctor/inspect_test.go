@@ -39,7 +39,7 @@ ticket: { silence: [records.items.station2] }
           "station2": "K"            silenced
         },
         {
-          "name": "Ale\u009b",       → name
+          "name": "Ale�",            → name
           "wish": null,              noise: empty
           "a": 1,                    NOT READ
           "b": 2,                    NOT READ
