@@ -14,9 +14,9 @@ import (
 // A usbDialer finds a printer by its USB ids at each Dial. The number in /dev/usb/lpN is no address: the
 // kernel assigns the lowest free one when a printer is plugged in.
 type usbDialer struct {
-	vendor, product string // four hex digits, lower case; both empty: any
-	serial          string // empty: any
-	sys, dev        string // /sys and /dev; tests use other directories
+	ids      string // vendor:product, four hex digits each, lower case; empty: any
+	serial   string // empty: any
+	sys, dev string // /sys and /dev; tests use other directories
 }
 
 const usbExample = "usb://04b8:0e28?serial=X3BX012345"
@@ -28,16 +28,14 @@ func parseUSB(rest string) (Dialer, error) {
 		return nil, err
 	}
 
-	dialer := usbDialer{serial: settings.Get("serial"), sys: "/sys", dev: "/dev"}
+	ids = strings.ToLower(strings.TrimSuffix(ids, "/"))
+	dialer := usbDialer{ids: ids, serial: settings.Get("serial"), sys: "/sys", dev: "/dev"}
 	if settings.Has("serial") && dialer.serial == "" {
 		return nil, fmt.Errorf("the serial number is empty; use %s, or omit it", usbExample)
 	}
 
-	if ids = strings.ToLower(strings.TrimSuffix(ids, "/")); ids != "" {
-		if !regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`).MatchString(ids) {
-			return nil, fmt.Errorf("%q is not vendor:product in hex, as lsusb shows it; use %s", ids, usbExample)
-		}
-		dialer.vendor, dialer.product, _ = strings.Cut(ids, ":")
+	if ids != "" && !regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`).MatchString(ids) {
+		return nil, fmt.Errorf("%q is not vendor:product in hex, as lsusb shows it; use %s", ids, usbExample)
 	}
 	return dialer, nil
 }
@@ -55,28 +53,20 @@ func (d usbDialer) Dial(ctx context.Context) (Conn, error) {
 }
 
 func (d usbDialer) String() string {
-	text := "usb://"
-
-	if d.vendor != "" {
-		text += d.vendor + ":" + d.product
+	if d.serial == "" {
+		return "usb://" + d.ids
 	}
-
-	if d.serial != "" {
-		text += "?serial=" + d.serial
-	}
-	return text
+	return "usb://" + d.ids + "?serial=" + d.serial
 }
 
 // find returns the printer's current name, for example lp0. With several matches it fails instead
 // of choosing: the bar's tickets at the grill are worse than none.
 func (d usbDialer) find() (string, error) {
-	all := usbPrinters(d.sys)
 	var fit, other []string
 	name := ""
 
-	for _, p := range all {
-		otherModel := d.vendor != "" && (p.vendor != d.vendor || p.product != d.product)
-		if otherModel || d.serial != "" && !slices.Contains(p.serials, d.serial) {
+	for _, p := range usbPrinters(d.sys) {
+		if d.ids != "" && d.ids != p.ids || d.serial != "" && !slices.Contains(p.serials, d.serial) {
 			other = append(other, p.String())
 			continue
 		}
@@ -100,65 +90,25 @@ func (d usbDialer) find() (string, error) {
 
 // A USBPrinter is a printer that is plugged in.
 type USBPrinter struct {
-	Address string // for [Open]; with its serial number, if it has one
+	Address string // for [Open]; with its serial number, if it has one that can be in an address
 	Model   string // as it states it; only printable ASCII
+
+	name    string   // lp0
+	ids     string   // vendor:product, hex
+	serials []string // of the USB device, and from the printer's IEEE 1284 device id
 }
+
+// String is for messages.
+func (p USBPrinter) String() string { return fmt.Sprintf("%s (%q, %s)", p.name, p.Model, p.Address) }
 
 // USBPrinters lists the printers that the kernel sees on USB.
-func USBPrinters() (out []USBPrinter) { return plugged("/sys") }
-
-func plugged(sys string) (out []USBPrinter) {
-	for _, p := range usbPrinters(sys) {
-		dialer := usbDialer{vendor: p.vendor, product: p.product}
-		if len(p.serials) > 0 {
-			dialer.serial = p.serials[0]
-		}
-
-		// The texts are the device's own, and a serial number with other characters cannot be in an address.
-		if _, err := Open(dialer.String()); err != nil || strings.ContainsFunc(dialer.serial, unprintable) {
-			dialer.serial = ""
-		}
-
-		model := strings.Map(func(r rune) rune {
-			if unprintable(r) {
-				return -1
-			}
-			return r
-		}, p.model)
-
-		out = append(out, USBPrinter{Address: dialer.String(), Model: model})
-	}
-	return out
-}
-
-func unprintable(r rune) bool {
-	return r < ' ' || r > '~' || r == '"' || r == '&' || r == '%' || r == '+'
-}
-
-// A usbPrinter is the kernel's report of a USB printer.
-type usbPrinter struct {
-	name            string   // lp0
-	vendor, product string   // ids, hex
-	model           string   // to show
-	serials         []string // of the USB device, and from the printer's IEEE 1284 device id
-}
-
-// String is for messages. Texts from the device are quoted, because they may contain control characters.
-func (p usbPrinter) String() string {
-	text := fmt.Sprintf("%s (%q, usb://%s:%s", p.name, p.model, p.vendor, p.product)
-	if len(p.serials) > 0 {
-		text += fmt.Sprintf("?serial=%q", p.serials[0])
-	}
-	return text + ")"
-}
+func USBPrinters() []USBPrinter { return usbPrinters("/sys") }
 
 // usbPrinters lists the printers that are plugged in. The kernel's driver shows each below class/usbmisc,
 // with a link to its USB interface, which lies in the directory of the USB device. ieee1284_id is the device
 // id that the printer returned (linux: drivers/usb/class/usblp.c).
-func usbPrinters(sys string) []usbPrinter {
-
+func usbPrinters(sys string) (all []USBPrinter) {
 	links, _ := filepath.Glob(filepath.Join(sys, "class/usbmisc/lp*")) // only a bad pattern is an error
-	var all []usbPrinter
 	for _, link := range links {
 		function, err := filepath.EvalSymlinks(filepath.Join(link, "device"))
 		if err != nil {
@@ -167,16 +117,14 @@ func usbPrinters(sys string) []usbPrinter {
 
 		device := filepath.Dir(function)
 		id := deviceID(readAttribute(function, "ieee1284_id"))
-		printer := usbPrinter{
-			name:   filepath.Base(link),
-			vendor: readAttribute(device, "idVendor"), product: readAttribute(device, "idProduct"),
-			model: strings.TrimSpace(readAttribute(device, "manufacturer") + " " + readAttribute(device, "product")),
+		printer := USBPrinter{
+			name: filepath.Base(link), ids: readAttribute(device, "idVendor") + ":" + readAttribute(device, "idProduct"),
+			Model: printable(readAttribute(device, "manufacturer") + " " + readAttribute(device, "product")),
 		}
 
 		// Some cheap printers have no strings in their USB descriptor, but answer with a device id.
-		if printer.model == "" {
-			maker, model := firstValue(id, "MFG", "MANUFACTURER"), firstValue(id, "MDL", "MODEL")
-			printer.model = strings.TrimSpace(maker + " " + model)
+		if printer.Model == "" {
+			printer.Model = printable(firstValue(id, "MFG", "MANUFACTURER") + " " + firstValue(id, "MDL", "MODEL"))
 		}
 
 		for _, s := range []string{readAttribute(device, "serial"), firstValue(id, "SN", "SERN", "SERIALNUMBER")} {
@@ -185,9 +133,24 @@ func usbPrinters(sys string) []usbPrinter {
 			}
 		}
 
+		dialer := usbDialer{ids: printer.ids}
+		if len(printer.serials) > 0 && printer.serials[0] == printable(printer.serials[0]) {
+			dialer.serial = printer.serials[0]
+		}
+		printer.Address = dialer.String()
 		all = append(all, printer)
 	}
 	return all
+}
+
+// printable is a text of the device without the characters that cannot be shown, or be in an address.
+func printable(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"&;%+`, r) {
+			return -1
+		}
+		return r
+	}, s))
 }
 
 // readAttribute reads one sysfs attribute; a missing one is empty.

@@ -66,10 +66,10 @@ func TestAUSBPrinterIsFoundByItsIDs(t *testing.T) {
 	}
 	for address, want := range map[string]string{
 		"usb://": `several printers match: ` +
-			`lp0 ("EPSON TM-T20III", usb://04b8:0e28?serial="A1"), lp1 (`,
+			`lp0 ("EPSON TM-T20III", usb://04b8:0e28?serial=A1), lp1 (`,
 		"usb://04b8:0e28":           "say which one, for example usb://04b8:0e28?serial=X3BX012345",
 		"usb://04b8:0e28?serial=C3": `is the printer plugged in and on? the kernel sees only lp0 (`,
-		"usb://0416:5012":           `lp2 ("POS Printer-80", usb://0416:5011?serial="C 3")`,
+		"usb://0416:5012":           `lp2 ("POS Printer-80", usb://0416:5011?serial=C 3)`,
 	} {
 		_, err := usb(t, address, sys, "").Dial(t.Context())
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "open usb://") {
@@ -98,8 +98,8 @@ func TestAPluggedInPrinterIsListedWithAnAddressThatFindsIt(t *testing.T) {
 	sys, dev := t.TempDir(), t.TempDir()
 	plug(t, sys, "lp0", "1-1", epson("X3BX012345"), nil)
 	plug(t, sys, "lp1", "1-2", epson("X3\x1b[2J\"BX"), nil)
-	all := plugged(sys)
-	if len(all) != 2 || all[0] != (USBPrinter{"usb://04b8:0e28?serial=X3BX012345", "EPSON TM-T20III"}) {
+	all := usbPrinters(sys)
+	if len(all) != 2 || all[0].Address != "usb://04b8:0e28?serial=X3BX012345" || all[0].Model != "EPSON TM-T20III" {
 		t.Fatalf("got %q", all)
 	}
 	if name, err := usb(t, all[0].Address, sys, dev).find(); name != "lp0" || err != nil {
