@@ -1,6 +1,9 @@
 package escpos
 
-import "ticketrail/printer/profile"
+import (
+	"ticketrail/printer/layout"
+	"ticketrail/printer/profile"
+)
 
 // The commands of a ticket, all of them:
 //
@@ -48,7 +51,7 @@ func (e *encoder) start(asb bool) {
 	}
 
 	if e.p.Sizing == profile.Doubled {
-		e.selectPrintMode(style{}) // a DIP switch in the printer may have selected another font
+		e.selectPrintMode(plain) // a DIP switch in the printer may have selected another font
 	}
 }
 
@@ -101,41 +104,41 @@ func (e *encoder) selectPage(i int) {
 }
 
 // style sends the differences from the current style.
-func (e *encoder) style(s style) {
+func (e *encoder) style(s layout.Style) {
 	was := e.current
 	if s == was {
 		return
 	}
 
 	e.current = s
-	if s.red != was.red {
-		e.command(esc, 'r', byteIf(s.red, 1))
+	if s.Red != was.Red {
+		e.command(esc, 'r', byteIf(s.Red, 1))
 	}
-	if s.invert != was.invert {
-		e.command(gs, 'B', byteIf(s.invert, 1))
+	if s.Invert != was.Invert {
+		e.command(gs, 'B', byteIf(s.Invert, 1))
 	}
 
-	sized := s.width != was.width || s.height != was.height
+	sized := s.Width != was.Width || s.Height != was.Height
 	if e.p.Sizing == profile.Doubled {
-		if sized || s.bold != was.bold {
+		if sized || s.Bold != was.Bold {
 			e.selectPrintMode(s)
 		}
 		return
 	}
 
-	if s.bold != was.bold {
-		e.command(esc, 'E', byteIf(s.bold, 1))
+	if s.Bold != was.Bold {
+		e.command(esc, 'E', byteIf(s.Bold, 1))
 	}
 	if sized {
-		e.command(gs, '!', byte(s.width<<4|s.height))
+		e.command(gs, '!', byte((s.Width-1)<<4|(s.Height-1)))
 	}
 }
 
 // selectPrintMode sets font, bold and size in one command, for models without GS !.
-func (e *encoder) selectPrintMode(s style) {
+func (e *encoder) selectPrintMode(s layout.Style) {
 	const small, bold, tall, wide = 0x01, 0x08, 0x10, 0x20
-	e.command(esc, '!', byteIf(e.p.SmallFont, small)|byteIf(s.bold, bold)|
-		byteIf(s.height > 0, tall)|byteIf(s.width > 0, wide))
+	e.command(esc, '!', byteIf(e.p.SmallFont, small)|byteIf(s.Bold, bold)|
+		byteIf(s.Height > 1, tall)|byteIf(s.Width > 1, wide))
 }
 
 func byteIf(on bool, b byte) byte {

@@ -48,20 +48,20 @@ type Encoded struct {
 // text went through [Printable] with the same options. Other text is made printable here, and may
 // then be wider than its line.
 func EncodeTicket(lines []layout.Line, o Options) Encoded {
-	e := encoder{p: o.Profile, charset: charsetOf(o)}
+	e := encoder{p: o.Profile, charset: charsetOf(o), current: plain}
 	e.start(o.ASB)
 	e.buzz(o.Buzz, o.VoidSound)
 
 	for _, l := range lines {
 		e.line(l)
 		if l.Cut {
-			e.style(style{})
+			e.style(plain)
 			e.feed()
 			e.cut()
 		}
 	}
 
-	e.style(style{})
+	e.style(plain)
 	e.feed()
 	end := len(e.out)
 
@@ -76,14 +76,11 @@ type encoder struct {
 	charset
 
 	page    int // selected code page, an index into pages; -1 before the first selection
-	current style
+	current layout.Style
 }
 
-// A style is a layout.Style as this model can print it.
-type style struct {
-	bold, invert, red bool
-	width, height     int // multiple of the normal size minus one, so that the zero style is the state after a reset
-}
+// plain is the style after a reset.
+var plain = layout.Style{Width: 1, Height: 1}
 
 // line writes a line as text if the printer has all its characters, else as an image, else
 // transcribed.
@@ -125,18 +122,18 @@ func (e *encoder) writeLine(l layout.Line) {
 		if s.Text == "" {
 			continue
 		}
-		e.style(style{
-			bold:   s.Bold,
-			invert: s.Invert && e.p.Invert,
-			red:    red && e.p.TwoColour, // an impact printer moves its ribbon only between lines
-			width:  min(max(s.Width, 1), most) - 1,
-			height: min(max(s.Height, 1), most) - 1,
+		e.style(layout.Style{
+			Bold:   s.Bold,
+			Invert: s.Invert && e.p.Invert,
+			Red:    red && e.p.TwoColour, // an impact printer moves its ribbon only between lines
+			Width:  min(max(s.Width, 1), most),
+			Height: min(max(s.Height, 1), most),
 		})
 		e.text(s.Text)
 	}
 
 	if len(l.Spans) == 0 {
-		e.style(style{}) // a blank line has normal height and is not inverted, as it was measured
+		e.style(plain) // a blank line has normal height and is not inverted, as it was measured
 	}
 	e.out = append(e.out, '\n')
 }

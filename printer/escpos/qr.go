@@ -46,7 +46,7 @@ func (e *encoder) nativeQR(text string) {
 
 	// The printer draws the modules and no white around them. Without a blank line above and below,
 	// a phone reads adjacent text as part of the code.
-	e.style(style{})
+	e.style(plain)
 	e.out = append(e.out, '\n')
 
 	e.command(esc, 'a', 1)
