@@ -206,7 +206,9 @@ func (c *composer) footer(d *ticket.Delivery) {
 	}
 
 	c.ticketIdentity(d)
-	c.requestQR(&d.Ticket)
+	if c.QR && d.Ticket.Kind != ticket.Test { // a test ticket has its own QR code
+		c.qr(Clean(d.Ticket.Request))
+	}
 }
 
 // alsoAt names the other stations of the order, so that cooks know with whom to finish at the same
@@ -239,13 +241,6 @@ func (c *composer) ticketIdentity(d *ticket.Delivery) {
 
 	if len(parts) > 0 {
 		c.flow(paragraph{text: strings.Join(parts, " | ")})
-	}
-}
-
-// requestQR adds the request's id as a QR code if the options ask for it.
-func (c *composer) requestQR(t *ticket.Ticket) {
-	if c.QR && t.Kind != ticket.Test { // a test ticket has its own QR code
-		c.qr(Clean(t.Request))
 	}
 }
 

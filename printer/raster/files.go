@@ -79,7 +79,12 @@ func loadFont(path string) (f *font.Font, err error) {
 
 // readFont calls read with a font file; of a collection, with its first font.
 func readFont(path string, read func(*opentype.Loader) error) (err error) {
-	defer recoverAsError(path, &err)
+	defer func() { // the parser panics on some bad fonts, which must not stop the kitchen
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("font %s: is damaged: %v", path, panicked)
+		}
+	}()
+
 	info, err := os.Stat(path)
 	if inPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inPath.Err // the message already contains the path
@@ -160,13 +165,6 @@ func checkTables(file io.ReaderAt, size int64) error {
 		}
 	}
 	return nil
-}
-
-// recoverAsError turns a panic of the parser into an error: a bad font must not stop the kitchen.
-func recoverAsError(path string, err *error) {
-	if panicked := recover(); panicked != nil {
-		*err = fmt.Errorf("font %s: is damaged: %v", path, panicked)
-	}
 }
 
 // Installed lists the font files of Debian's packages fonts-noto-core, fonts-noto-cjk (or the small

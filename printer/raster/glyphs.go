@@ -1,7 +1,6 @@
 package raster
 
 import (
-	"image"
 	"unicode"
 
 	"github.com/hajimehoshi/bitmapfont/v3"
@@ -155,18 +154,12 @@ func glyphOf(f font.Face, r rune) glyph {
 	drawn := glyph{w: min(rect.Dx(), 2*halfWidth)}
 	for y := range fontRows {
 		for x := range drawn.w {
-			if isInk(mask, at.X+x, at.Y+y+fontTop) {
+			if _, _, _, alpha := mask.At(at.X+x, at.Y+y+fontTop).RGBA(); alpha != 0 { // a bitmap font has no grey
 				drawn.rows[y] |= 0x8000 >> x
 			}
 		}
 	}
 	return drawn
-}
-
-// isInk reports whether the mask of a bitmap font is set; it has no grey.
-func isInk(m image.Image, x, y int) bool {
-	_, _, _, alpha := m.At(x, y).RGBA()
-	return alpha != 0
 }
 
 // glyphIn finds r in the face of the variant, or in another face if only that one has it.

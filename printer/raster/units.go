@@ -1,8 +1,6 @@
 package raster
 
 import (
-	"unicode/utf8"
-
 	"github.com/go-text/typesetting/language"
 
 	"ticketrail/printer/layout"
@@ -32,8 +30,8 @@ const maxMarks = 8
 // belong to the letter before them.
 func letters(text string, columns int) []unit {
 	var uu []unit
-	for i, r := range text {
-		wide := layout.Width(text[i : i+runeLen(text[i:])])
+	for _, r := range text {
+		wide := layout.Width(string(r))
 		if wide > columns {
 			break
 		}
@@ -129,10 +127,4 @@ func needsShaping(s language.Script) bool {
 		return false
 	}
 	return true
-}
-
-// runeLen returns how many bytes the first character of s has.
-func runeLen(s string) int {
-	_, size := utf8.DecodeRuneInString(s)
-	return size
 }
