@@ -37,12 +37,10 @@ type Reply struct {
 // middle of an automatic status. In a block, only control characters can be told from text, so only
 // they are taken for other replies. (Fixed bits: Citizen CT-S310 manual 5.3.)
 type Parser struct {
-	asb        []byte  // the bytes so far of an automatic status
-	inBlock    bool    // inside a block
-	discarding bool    // inside a block that is none: read it to its end and ignore it
-	header     byte    // first byte of the block
-	data       []byte  // text of the block so far
-	tail       [6]byte // last bytes of the block, also of one that is ignored
+	asb   []byte // the bytes so far of an automatic status
+	block []byte // those of a block, its header first; empty outside of one
+	// ignored: the block is none. It is read to its end, and only its last bytes are kept.
+	ignored bool
 	// asbInBlock says that the automatic status began inside the block and ends before it.
 	asbInBlock bool
 }
@@ -58,6 +56,7 @@ const (
 	blockStatus = 0x37 // header of the answer to a GS ( H
 	idEcho      = 0x22
 	noPaper     = 0x33
+	idBlock     = 6 // bytes of the answer to a GS ( H with the id, without the NUL
 )
 
 // Feed reads b and returns the replies that are complete. The replies are the same however the
@@ -74,7 +73,7 @@ func (p *Parser) feed(out []Reply, c byte) []Reply {
 	switch {
 	case c == xon, c == xoff:
 		return append(out, Reply{Kind: FlowControl, Byte: c})
-	case p.inBlock && !p.asbInBlock:
+	case len(p.block) > 0 && !p.asbInBlock:
 		return p.continueBlock(out, c)
 	case isRealTime(c):
 		return append(out, Reply{Kind: RealTimeReply, Byte: c})
@@ -84,7 +83,7 @@ func (p *Parser) feed(out []Reply, c byte) []Reply {
 		p.asb = append(p.asb, c)
 		return out
 	case isHeader(c):
-		p.openBlock(c)
+		p.block = append(p.block, c)
 		return out
 	case isPlain(c):
 		return append(out, Reply{Kind: StatusReply, Byte: c})
@@ -112,7 +111,7 @@ func (p *Parser) continueASB(out []Reply, c byte) []Reply {
 		}
 		return out
 	case isHeader(c) && !p.asbInBlock:
-		p.openBlock(c)
+		p.block = append(p.block, c)
 		return out
 	}
 
@@ -121,11 +120,6 @@ func (p *Parser) continueASB(out []Reply, c byte) []Reply {
 	out = append(out, Reply{Data: append([]byte(nil), p.asb...)})
 	p.asb, p.asbInBlock = p.asb[:0], false
 	return p.feed(out, c)
-}
-
-func (p *Parser) openBlock(c byte) {
-	p.inBlock, p.discarding, p.header, p.data = true, false, c, p.data[:0]
-	p.tail = [6]byte{5: c}
 }
 
 // continueBlock reads a byte of a block's text.
@@ -142,28 +136,21 @@ func (p *Parser) continueBlock(out []Reply, c byte) []Reply {
 		return append(out, Reply{Data: []byte{c}})
 	}
 
-	copy(p.tail[:], p.tail[1:])
-	p.tail[5] = c
+	if c == blockStatus && p.isStatusBlock(noPaper) {
+		out = p.closeBlock(out) // the NUL that ends it is missing: our ids contain no 37h
+	}
+	p.block = append(p.block, c)
 
 	switch {
-	case p.discarding:
-		return out
-	case c == blockStatus && p.isStatusBlock(noPaper):
-		out = p.closeBlock(out) // the NUL that ends it is missing: our ids contain no 37h
-		p.openBlock(c)
-		return out
-	}
-
-	p.data = append(p.data, c)
-	if len(p.data) == 1 && p.isStatusBlock(noPaper) {
+	case p.ignored:
+		p.block = append(p.block[:0], p.block[len(p.block)-idBlock:]...)
+	case len(p.block) == 2 && p.isStatusBlock(noPaper):
 		out = append(out, Reply{Kind: NoPaperReply}) // the rest of the block adds nothing
-	}
-
-	if len(p.data) > maxBlock || len(p.data) > 5 && p.isStatusBlock(idEcho, noPaper) {
+	case len(p.block) > 1+maxBlock || len(p.block) > idBlock && p.isStatusBlock(idEcho, noPaper):
 		// Do not read these bytes as replies: a zero among them would pass for a status without
 		// errors.
-		out = append(out, Reply{Data: append([]byte{p.header}, p.data...)})
-		p.discarding, p.data = true, nil
+		out = append(out, Reply{Data: slices.Clone(p.block)})
+		p.ignored = true
 	}
 	return out
 }
@@ -171,27 +158,23 @@ func (p *Parser) continueBlock(out []Reply, c byte) []Reply {
 // isStatusBlock reports whether the block is a status block whose text begins with one of these
 // bytes.
 func (p *Parser) isStatusBlock(first ...byte) bool {
-	return p.header == blockStatus && len(p.data) > 0 && slices.Contains(first, p.data[0])
+	return !p.ignored && len(p.block) > 1 && p.block[0] == blockStatus && slices.Contains(first, p.block[1])
 }
 
 // closeBlock ends the block and reports it.
 func (p *Parser) closeBlock(out []Reply) []Reply {
-	defer func() { p.inBlock, p.data = false, p.data[:0] }()
-	data := append([]byte(nil), p.data...)
+	defer func() { p.block, p.ignored = p.block[:0], false }()
 
 	switch {
-	case p.isStatusBlock(idEcho) && len(data) == 5:
-		return append(out, Reply{Kind: ProcessIDReply, ID: [4]byte(data[1:])})
-	case p.discarding: // reported as unknown already
-	case p.isStatusBlock(noPaper): // reported already
-	default:
-		out = append(out, Reply{Kind: BlockReply, Byte: p.header, Data: data})
+	case p.ignored, p.isStatusBlock(noPaper): // reported already
+	case len(p.block) != idBlock || !p.isStatusBlock(idEcho):
+		out = append(out, Reply{Kind: BlockReply, Byte: p.block[0], Data: slices.Clone(p.block[1:])})
 	}
 
 	// A byte of line noise may look like the header of a block, which then swallows an ID and ends
 	// with it. Reporting such an ID is safe: the caller accepts only the ID it sent.
-	if p.tail[0] == blockStatus && p.tail[1] == idEcho {
-		out = append(out, Reply{Kind: ProcessIDReply, ID: [4]byte(p.tail[2:])})
+	if before := len(p.block) - idBlock; before >= 0 && p.block[before] == blockStatus && p.block[before+1] == idEcho {
+		out = append(out, Reply{Kind: ProcessIDReply, ID: [4]byte(p.block[before+2:])})
 	}
 	return out
 }

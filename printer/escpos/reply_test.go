@@ -99,7 +99,7 @@ func FuzzParser(f *testing.F) {
 		}
 		d := cmp.Diff(want, got)
 		wantTrue(t, d == "", d)
-		wantTrue(t, len(parts.data) <= maxBlock+1 && len(parts.asb) <= 3, len(parts.data), len(parts.asb))
+		wantTrue(t, len(parts.block) <= maxBlock+2 && len(parts.asb) <= 3, len(parts.block), len(parts.asb))
 		n := 0
 		for _, r := range want {
 			n += max(len(r.Data), 1)
