@@ -186,7 +186,7 @@ const (
 )
 
 // aDrawer has the built-in font only.
-var aDrawer = sync.OnceValues(func() (*raster.Drawer, error) { return raster.New(raster.Options{}) })
+var aDrawer = sync.OnceValues(func() (*raster.Drawer, error) { return raster.New() })
 
 // setUp connects a Paper to a printer.
 func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, *printer.Paper) {

@@ -65,7 +65,7 @@ func (m menu) order() ticket.Delivery {
 // one with which the pictures were made.
 func (m menu) drawer(t *testing.T, model profile.Profile) *raster.Drawer {
 	t.Helper()
-	var o raster.Options
+	var fonts []string
 	if m.Font != "" && model.Raster != profile.NoRaster {
 		slow.Test(t, m.Font)
 		b, err := os.ReadFile(m.Font)
@@ -73,9 +73,9 @@ func (m menu) drawer(t *testing.T, model profile.Profile) *raster.Drawer {
 		if sum := fmt.Sprintf("%x", sha256.Sum256(b))[:8]; sum != m.Sum {
 			t.Fatalf("%s is another version (%s) than that of the pictures (%s)", m.Font, sum, m.Sum)
 		}
-		o.Fonts = []string{m.Font}
+		fonts = []string{m.Font}
 	}
-	d, err := raster.New(o)
+	d, err := raster.New(fonts...)
 	must(t, err)
 	return d
 }

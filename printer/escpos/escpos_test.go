@@ -33,7 +33,7 @@ func model(t testing.TB, name string) profile.Profile {
 // drawer has only the built-in font, so that it draws the same on every machine.
 func drawer(t testing.TB) *raster.Drawer {
 	t.Helper()
-	d, err := raster.New(raster.Options{})
+	d, err := raster.New()
 	must(t, err)
 	return d
 }

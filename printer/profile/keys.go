@@ -11,10 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	maxText  = 200 // bytes of a text value
-	maxShown = 60  // bytes of a value that an error shows
-)
+const maxText = 200 // bytes of a text value
 
 // Override returns p with some keys changed. Keys and values are as in models.yaml; the name
 // stays. The error lists every mistake, each with the key, the value and the valid values; p is
@@ -119,23 +116,13 @@ func wholeNumber(v any) (int, bool) {
 	return 0, false
 }
 
-// quoted is a value as an error shows it: on one line, without control characters, and shortened if it is
-// long.
+// quoted is a value as an error shows it: on one line, without control characters, and only its beginning if it is long.
 func quoted(v any) string {
-	shown, text := v.(string)
-	if !text {
-		shown = fmt.Sprint(v)
+	if text, ok := v.(string); ok {
+		return fmt.Sprintf("%.60q", text) // a whole file may have ended up in one value by a missing quote
 	}
-	// A whole file may have ended up in one value by a missing quote.
-	if len(shown) > maxShown {
-		shown = strings.ToValidUTF8(shown[:maxShown], "") + "…"
-	}
-
-	shown = strconv.Quote(shown)
-	if !text {
-		shown = shown[1 : len(shown)-1]
-	}
-	return shown
+	shown := fmt.Sprintf("%.60q", fmt.Sprint(v))
+	return shown[1 : len(shown)-1]
 }
 
 // setCodePages parses a list of NAME=NUMBER.

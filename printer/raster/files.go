@@ -18,20 +18,6 @@ import (
 // maxFontBytes limits a font file: the largest in Debian, with all of Chinese, Japanese and Korean, has 30 MB.
 const maxFontBytes = 64 << 20
 
-// openFonts reads the fonts in the given order, and returns those that can be used. A font that cannot be read is
-// reported and left out: the daemon starts without it.
-func openFonts(paths []string) (fonts []*outline, err error) {
-	var errs []error
-	for _, p := range paths {
-		opened, err := openFont(p)
-		if err == nil {
-			fonts = append(fonts, opened)
-		}
-		errs = append(errs, err)
-	}
-	return fonts, errors.Join(errs...)
-}
-
 // openFont reads which characters a font has. It does not read their outlines: the outlines of one font with all of
 // Chinese take 15 MB, and few kitchens draw with it.
 func openFont(path string) (*outline, error) {

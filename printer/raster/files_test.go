@@ -38,7 +38,7 @@ func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
 	} {
 		path := write(t, name, font.bytes)
 		paths = append(paths, path)
-		if _, err := New(Options{Fonts: []string{path}}); err == nil || !strings.Contains(err.Error(), path) ||
+		if _, err := New(path); err == nil || !strings.Contains(err.Error(), path) ||
 			!strings.Contains(err.Error(), font.want) {
 			t.Errorf("%s: the error is %v, want %s", name, err, font.want)
 		}
@@ -48,7 +48,7 @@ func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
 		write(t, "large.ttf", nil)
 	must(t, os.Truncate(large, maxFontBytes+1))
 	paths = append(paths, none, good, t.TempDir(), large)
-	d, err := New(Options{Fonts: paths})
+	d, err := New(paths...)
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -107,7 +107,7 @@ func FuzzFont(f *testing.F) {
 			b[at%uint32(len(b))] ^= v
 		}
 		path := write(t, "font.ttf", b)
-		d, err := New(Options{Fonts: []string{path}})
+		d, err := New(path)
 		if err != nil {
 			wantTrue(t, strings.Contains(err.Error(), path), err)
 			return

@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // drawer returns a Drawer with these fonts.
 func drawer(t testing.TB, fonts ...string) *Drawer {
 	t.Helper()
-	d, err := New(Options{Fonts: fonts})
+	d, err := New(fonts...)
 	must(t, err)
 	return d
 }

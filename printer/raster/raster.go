@@ -9,6 +9,7 @@
 package raster
 
 import (
+	"errors"
 	"unicode"
 
 	"ticketrail/printer/layout"
@@ -20,26 +21,28 @@ import (
 // The text comes from whoever may send orders, so every step is bounded by the columns of the
 // paper, not by the text.
 
-// Options configure a Drawer.
-type Options struct {
-	// Fonts are TrueType or OpenType files (.ttf, .otf, .ttc). They are tried in this order for
-	// characters that the built-in font lacks, as it does Arabic, Thai and the scripts of India. See [Installed] for
-	// fonts to list here.
-	Fonts []string
-}
-
 // A Drawer draws lines. It is safe for concurrent use.
 type Drawer struct {
 	fonts []*outline // from files, in the order in which they are tried
 }
 
-// New makes a Drawer. The Drawer is always usable, if need be with the built-in font alone, because
+// New makes a Drawer with fonts: TrueType or OpenType files (.ttf, .otf, .ttc). They are tried in this order for
+// characters that the built-in font lacks, as it does Arabic, Thai and the scripts of India; see [Installed] for fonts
+// to list here. The Drawer is always usable, if need be with the built-in font alone, because
 // a missing font must not stop the kitchen; the error joins the causes for each font that could
 // not be read. New reads which characters the fonts have; a font is loaded when a line first needs
 // it.
-func New(o Options) (*Drawer, error) {
-	fonts, err := openFonts(o.Fonts)
-	return &Drawer{fonts: fonts}, err
+func New(fonts ...string) (*Drawer, error) {
+	d := &Drawer{}
+	var errs []error
+	for _, path := range fonts {
+		opened, err := openFont(path)
+		if err == nil {
+			d.fonts = append(d.fonts, opened)
+		}
+		errs = append(errs, err)
+	}
+	return d, errors.Join(errs...)
 }
 
 // Has reports whether a font has r, or the letter and the marks it consists of.

@@ -97,7 +97,7 @@ type drawing struct {
 
 // images draws the lines; cell is the width of a column. Feed is an empty image.
 func (t Ticket) images(cell int) []drawing {
-	drawer, _ := raster.New(raster.Options{}) // without fonts there is no error
+	drawer, _ := raster.New() // without fonts there is no error
 	drawn := make([]drawing, len(t.rows))
 
 	for i, l := range t.Lines {

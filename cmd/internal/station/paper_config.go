@@ -36,7 +36,7 @@ func newDrawer(conf *config.Config) (d *raster.Drawer, warnings []string) {
 		fonts = raster.Installed()
 	}
 
-	d, err := raster.New(raster.Options{Fonts: fonts})
+	d, err := raster.New(fonts...)
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			warnings = append(warnings, "fonts: "+line)
