@@ -132,46 +132,6 @@ func (s *Session) answer(ctx context.Context, within time.Duration) (Kind, error
 	return asked.got, nil
 }
 
-// drainStatus notes which fence was answered, got, and waits until no further answer to GS r comes, if one may: several
-// were asked, or another connection left one unanswered. It could be taken for the answer behind the ticket.
-func (s *Session) drainStatus(ctx context.Context, got Kind) error {
-	s.mu.Lock()
-	done := s.statusAsked == 0 || s.by != NoFence && s.statusAsked == s.statusAnswered
-	s.mu.Unlock()
-	s.by = got
-	if done {
-		return nil
-	}
-
-	// Not for ever: a device that is no printer may never stop sending.
-	over, seen := time.Now().Add(maxLateAnswers), 0
-	more := func() bool {
-		was := seen
-		seen = s.statusAnswered + s.unexpected
-		return seen > was
-	}
-
-	for quiet := 0; quiet < 2 && time.Now().Before(over); quiet++ {
-		// Its answer says that the bytes on the way, NULs among them, have arrived. It also keeps the connection open.
-		if err := s.AskStatus(ctx, AnswerTimeout); err != nil {
-			return err
-		}
-
-		switch err := s.waitFor(ctx, lateAnswerWindow/2, more); {
-		case err == nil:
-			quiet = -1
-		case !TimedOut(err):
-			return err
-		}
-	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.statusAnswered = s.statusAsked
-	s.noisy = s.noisy || s.unexpected >= s.statusAsked // it answers each one twice
-	return nil
-}
-
 // Ask waits for the answer to DLE EOT 1, the first question on a connection.
 func (s *Session) Ask(ctx context.Context, within time.Duration) error {
 	if err := s.sendNULs(ctx, longestHeader); err != nil {
@@ -188,22 +148,6 @@ func (s *Session) FirstStatus(ctx context.Context) error {
 	}
 	defer s.noteNoise()
 	return s.AskStatus(ctx, firstAnswer)
-}
-
-// noteNoise is called when DLE EOT alone was asked. A Star printer that emulates ESC/POS sends bytes of its own with
-// each answer, one of which looks like the answer to GS r.
-func (s *Session) noteNoise() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	asked := len(s.realTime)
-	s.noisy = s.noisy || s.statusAsked == 0 && asked > 0 && s.unexpected >= asked
-}
-
-// Noisy reports whether answers to GS r prove nothing on this connection.
-func (s *Session) Noisy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.noisy
 }
 
 // AskStatus asks each DLE EOT n that the printer answers. within is for the first answer; the others come within
