@@ -116,7 +116,7 @@ func wholeNumber(v any) (int, bool) {
 	return 0, false
 }
 
-// quoted is a value as an error shows it: on one line, without control characters, and only its beginning if it is long.
+// quoted is a value as an error shows it: on one line, without control characters, and of a long one the beginning.
 func quoted(v any) string {
 	if text, ok := v.(string); ok {
 		return fmt.Sprintf("%.60q", text) // a whole file may have ended up in one value by a missing quote

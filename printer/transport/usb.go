@@ -118,7 +118,8 @@ func usbPrinters(sys string) (all []USBPrinter) {
 		device := filepath.Dir(function)
 		id := deviceID(readAttribute(function, "ieee1284_id"))
 		printer := USBPrinter{
-			name: filepath.Base(link), ids: readAttribute(device, "idVendor") + ":" + readAttribute(device, "idProduct"),
+			name:  filepath.Base(link),
+			ids:   readAttribute(device, "idVendor") + ":" + readAttribute(device, "idProduct"),
 			Model: printable(readAttribute(device, "manufacturer") + " " + readAttribute(device, "product")),
 		}
 
