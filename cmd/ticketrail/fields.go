@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +52,7 @@ func (c *cli) showFields(all admin.Fields) error {
 			if f.Use == plan.Noise && slices.ContainsFunc(v.Fields, used) {
 				continue // such as one that is sometimes empty
 			}
-			rows.row(f.Path, becomes(f), strconv.Itoa(f.Requests), f.Example)
+			rows.row(f.Path, f.Use.Text(f.As), strconv.Itoa(f.Requests), f.Example)
 		}
 		if err := rows.end(); err != nil {
 			return err
@@ -90,14 +88,3 @@ func (c *cli) showMapping(all admin.Fields) error {
 }
 
 var useOrder = []plan.Use{plan.Unread, plan.Silenced, plan.Read, plan.Noise}
-
-// becomes is the use of a field, for people.
-func becomes(f admin.Field) string {
-	switch f.Use {
-	case plan.Read:
-		return f.As
-	case plan.Unread:
-		return "NOT READ"
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%s: %s", f.Use, f.As), ": ")
-}

@@ -287,6 +287,22 @@ const (
 	Silenced Use = "silenced" // no path reads it, and the configuration leaves it out
 )
 
+// NotRead is how people are told of a field that no path reads.
+const NotRead = "NOT READ"
+
+// Text is the use of a field for people. as is that of the [Leaf].
+func (u Use) Text(as string) string {
+	switch {
+	case u == Unread:
+		return NotRead
+	case u == Read:
+		return as
+	case as == "":
+		return string(u)
+	}
+	return string(u) + ": " + as
+}
+
 // A Leaf is a value of a request that holds no others.
 type Leaf struct {
 	Path    string // its keys from the body's root with dots between them, without indices: records.items.note

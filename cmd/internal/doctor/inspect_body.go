@@ -12,9 +12,6 @@ import (
 // widestText is where the marks begin at most: behind a longer line they follow it.
 const widestText = 60
 
-// markUnread is red on a terminal.
-const markUnread = "NOT READ"
-
 // A bodyMarker collects the lines of a body, one value on each, with the use of the value.
 type bodyMarker struct {
 	leaves       []plan.Leaf // of the next values
@@ -38,7 +35,7 @@ func markBody(body contract.Value, leaves []plan.Leaf, colour bool) string {
 	for i, line := range marker.lines {
 		out.WriteString(line)
 		if mark := marker.marks[i]; mark != "" {
-			if colour && mark == markUnread {
+			if colour && mark == plan.NotRead {
 				mark = "\x1b[1;31m" + mark + "\x1b[0m"
 			}
 			out.WriteString(strings.Repeat(" ", max(0, column-layout.Width(line))) + "  " + mark)
@@ -69,21 +66,15 @@ func (m *bodyMarker) value(v contract.Value, indent, key, comma string) {
 	case kind == '{' || kind == '[' || len(m.leaves) == 0:
 		m.line(indent, key+v.JSON()+comma, "")
 	default:
-		m.line(indent, key+v.JSON()+comma, markOf(m.leaves[0]))
+		mark := m.leaves[0].Use.Text(m.leaves[0].As)
+		if m.leaves[0].Use == plan.Read {
+			mark = "→ " + mark
+		}
+		m.line(indent, key+v.JSON()+comma, mark)
 		m.leaves = m.leaves[1:]
 	}
 }
 
 func (m *bodyMarker) line(indent, text, mark string) {
 	m.lines, m.marks = append(m.lines, indent+layout.OneLine(text)), append(m.marks, mark)
-}
-
-func markOf(l plan.Leaf) string {
-	switch l.Use {
-	case plan.Read:
-		return "→ " + l.As
-	case plan.Unread:
-		return markUnread
-	}
-	return strings.TrimSuffix(string(l.Use)+": "+layout.OneLine(l.As), ": ")
 }
