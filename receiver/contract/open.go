@@ -38,7 +38,7 @@ type PrintRequest struct {
 	// ID is records[0].id in canonical form. With the venue it is the key that duplicates are
 	// recognised by. An id that is not valid Unicode is quoted.
 	ID        string
-	Envelope  Value     // the whole body, up to a limit of the parser; nil if all of it prints as text
+	Envelope  Value     // the whole body, or its part before a limit or an error of the parser
 	Records   []Record  // at least one
 	Anomalies []Anomaly // its deviations, each kind at most once
 	Raw       []byte    // the body as received, without a byte order mark

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"ticketrail/cmd/internal/admin"
@@ -63,7 +64,7 @@ func Inspect(
 	leaves := routes.Leaves(req)
 	fields = admin.Fields{Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence,
 		Venues: []admin.VenueFields{{Name: sender.Name, Shape: receiver.ShapeOf(leaves)}}}
-	if req.Envelope == nil { // the parser has not read all of it
+	if slices.Contains(req.Anomalies, contract.OverLimit) { // the parser may not have read all of it
 		fmt.Fprintf(&out, "\n%s\n\n", layout.Clean(string(raw)))
 	} else {
 		fmt.Fprintf(&out, "\n%s\n", markBody(req.Envelope, leaves, colour))

@@ -9,14 +9,6 @@ import (
 )
 
 func TestInspectSaysOfEachValueWhatItBecame(t *testing.T) {
-	conf := filepath.Join(t.TempDir(), "k.yaml")
-	if err := os.WriteFile(conf, []byte(`venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Grill } ]
-printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
-fallback: grill
-ticket: { silence: [records.items.station2] }
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	const body = "\ufeff" + `{"records":[{"id":"r","orderNumber":7,"tags":[],"items":[
 		{"name":"Pie <hot>","quantity":1.50,"wish":"so\u001b[31mon","lots":["a","b"],"price":3.5,"station2":"K"},
 		{"name":"Ale\u009b","wish":null,"a":1,"b":2,"c":3,"d":4,"e":5}]}]}` + "\n"
@@ -54,16 +46,44 @@ ticket: { silence: [records.items.station2] }
 
 records[0].items[0] "Pie <hot>"`
 	for colour, unread := range map[bool]string{false: "NOT READ", true: "\x1b[1;31mNOT READ\x1b[0m"} {
-		var out bytes.Buffer
-		if _, err := Inspect(conf, strings.NewReader(body), "", "", colour, &out); err != nil {
-			t.Fatal(err)
+		out := inspected(t, body, colour)
+		if !strings.Contains(out, strings.ReplaceAll(want, "NOT READ", unread)) {
+			t.Errorf("with colour %v:\n%s", colour, out)
 		}
-		if !strings.Contains(out.String(), strings.ReplaceAll(want, "NOT READ", unread)) {
-			t.Errorf("with colour %v:\n%s", colour, out.String())
-		}
-		tickets := strings.Count(out.String(), "ticket for grill")
-		if tickets != 1 || !strings.Contains(out.String(), " and 2 more  ") {
-			t.Errorf("%d tickets\n%s", tickets, out.String())
+		tickets := strings.Count(out, "ticket for grill")
+		if tickets != 1 || !strings.Contains(out, " and 2 more  ") {
+			t.Errorf("%d tickets\n%s", tickets, out)
 		}
 	}
+}
+
+func TestInspectShowsABodyThatPrintsAsItCame(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"records":[{"id":"a","id":"b","items":[]}]}`: "      \"id\": \"a\",\n      \"id\": \"b\",\n",
+		`{"records":[{"id":"a","items":[{"name":""}` + strings.Repeat(",{}", 10_000) + `]}]}`: `
+{"records":[{"id":"a","items":[{"name":"`,
+	} {
+		out := inspected(t, body, false)
+		if !strings.Contains(out, want) || strings.Contains(out, "\u009b") ||
+			!strings.Contains(out, "ticket for grill") {
+			t.Errorf("%.40s:\n%.2000s", body, out)
+		}
+	}
+}
+
+func inspected(t *testing.T, body string, colour bool) string {
+	t.Helper()
+	conf := filepath.Join(t.TempDir(), "k.yaml")
+	if err := os.WriteFile(conf, []byte(`venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Grill } ]
+printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
+fallback: grill
+ticket: { silence: [records.items.station2] }
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := Inspect(conf, strings.NewReader(body), "", "", colour, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
