@@ -222,10 +222,11 @@ func (q *Queue) Ready() error {
 	switch {
 	case q.closed:
 		return ErrClosed
+	// Before the error of a full disk, which does not say how much room is missing.
+	case q.space.IsFull.Load() && (q.storageErr == nil || errors.Is(q.storageErr, ErrStorageFull)):
+		return q.space.Full(q.reusable())
 	case q.storageErr != nil:
 		return q.storageErr
-	case q.space.IsFull.Load():
-		return q.space.Full(q.reusable())
 	}
 
 	return cmp.Or(q.damage, q.checkInPlace())

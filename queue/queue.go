@@ -54,6 +54,9 @@ var (
 	ErrDamaged = store.ErrDamaged
 )
 
+// A StorageFull is [ErrStorageFull] with the room that there is and that is needed.
+type StorageFull = store.FullError
+
 // wrap puts an operation before its error; nil stays nil.
 func wrap(err error, format string, args ...any) error {
 	if err == nil {

@@ -29,7 +29,9 @@ func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
 	for free := int64(0); free <= 16<<10; free += 4 << 10 {
 		fillDisk(t, hog, free)
 		wantErr(t, store.Create(o.Path, "", false, Contents, store.System), syscall.ENOSPC)
-		wantErr(t, errOf(Open(o)), syscall.ENOSPC)
+		_, err := Open(o)
+		wantErr(t, err, syscall.ENOSPC)
+		wantErrText(t, store.WithRoom(o.Path, err), "the disk is full: 0 MB are free, 34 MB are needed: ")
 		left, _ := filepath.Glob(filepath.Join(dir, "*"))
 		wantTrue(t, len(left) == 1, free, left)
 	}

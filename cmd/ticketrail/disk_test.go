@@ -112,7 +112,8 @@ func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
 		acked = append(acked, refused) // a little fitted still
 		refused = newOrder(fmt.Sprintf("K-b-%d-0000", try+1), "grill", "bar")
 	}
-	k.wantSaid("status", "FAIL orders no orders are accepted: the disk is full", "delete something on the disk that df")
+	k.wantSaid("status", "FAIL orders no orders are accepted: the disk is full", "MB are needed",
+		"delete something on the disk that df")
 	k.printers["grill"].Repair()
 	k.waitUntilPrinted()
 	k.kill()

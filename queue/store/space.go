@@ -85,13 +85,33 @@ func (s *Space) CheckFull(reusable int64) bool {
 // needed is how many bytes must be free before new requests are accepted again.
 func (s *Space) needed() int64 { return 2*MinFree + s.missingReserve() }
 
-// Full is [ErrFull] with how much room a person must make. Safe for concurrent use.
+// A FullError is [ErrFull] with the room that there is, and the room that a person must make, in bytes.
+type FullError struct{ Free, Needed int64 }
+
+// Room is the error without its cause.
+func (e *FullError) Room() string {
+	return fmt.Sprintf("%d MB are free, %d MB are needed", e.Free/1e6, e.Needed/1e6+1)
+}
+
+func (e *FullError) Error() string { return ErrFull.Error() + ": " + e.Room() }
+func (e *FullError) Unwrap() error { return ErrFull }
+
+// Full is a [FullError], or [ErrFull] if there is room, which the next check will see. Safe for concurrent use.
 func (s *Space) Full(reusable int64) error {
 	free, err := s.Free(s.Dir)
-	if free += reusable; err != nil || free >= s.needed() { // there is room: the next check will see it
+	if free += reusable; err != nil || free >= s.needed() {
 		return ErrFull
 	}
-	return fmt.Errorf("%w: %d MB are free, %d MB are needed", ErrFull, free/1e6, s.needed()/1e6+1)
+	return &FullError{Free: free, Needed: s.needed()}
+}
+
+// WithRoom adds a [FullError] to the error of a process that could not open the database at path on a full disk.
+func WithRoom(path string, err error) error {
+	if !IsFull(err) {
+		return err
+	}
+	space := &Space{path: ReservePath(path), Dir: filepath.Dir(path), size: defaultReserve, Free: FreeBytes}
+	return fmt.Errorf("%w: %w", space.Full(0), err)
 }
 
 // missingReserve is how many bytes the reserve will take from the free space.

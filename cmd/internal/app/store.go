@@ -149,7 +149,7 @@ func openError(path string, err error) error {
 	if me, err := user.Current(); err == nil {
 		who = me.Username
 	}
-	if fault, known := finding.Storage(path, who, err); known {
+	if fault, known := finding.Storage(path, who, file.WithRoom(path, err)); known {
 		return &finding.Error{Finding: fault, Err: err}
 	}
 	return err
@@ -166,7 +166,7 @@ func (s *store) recover(ctx context.Context, damage error) (err error) {
 		return s.check(ctx, path)
 	}, queue.Contents, file.System)
 	if err != nil {
-		return fmt.Errorf("replace the damaged database: %w", err)
+		return openError(s.conf.Path, fmt.Errorf("replace the damaged database: %w", err))
 	}
 
 	s.log.Error("the database is damaged or missing: "+s.recovered.String(),

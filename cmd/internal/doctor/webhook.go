@@ -20,6 +20,7 @@ import (
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
+	"ticketrail/queue/store"
 	"ticketrail/receiver"
 )
 
@@ -165,7 +166,7 @@ func syncFinding(path string) []finding.Finding {
 			err = file.Sync()
 		}
 		if err != nil {
-			fault, known := finding.Storage(path, "", err)
+			fault, known := finding.Storage(path, "", store.WithRoom(path, err))
 			if !known {
 				fault = finding.New("disk/write_fails", finding.Fail, "a write fails",
 					fmt.Sprintf("to %s: %v", folder, err), "see dmesg: the disk may fail")

@@ -128,7 +128,7 @@ func (o Orders) findings(now time.Time) (out []Finding) {
 // NotStored says why no order is accepted, and whether that is so.
 func (o Orders) NotStored() (f Finding, stopped bool) {
 	if o.Full {
-		return full(o.Folder), true
+		return full(o.Folder, o.Stopped), true
 	}
 	return New("orders/not_stored", Fail, "no orders are accepted: the disk fails",
 		fmt.Sprintf("%v, in %s", o.Stopped, o.Folder),

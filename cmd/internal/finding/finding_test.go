@@ -132,6 +132,17 @@ func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
 	}
 }
 
+func TestAFullDiskSaysHowMuchRoomIsMissing(t *testing.T) {
+	full := fmt.Errorf("open: %w: %w", &queue.StorageFull{Free: 3e6, Needed: 33e6}, syscall.ENOSPC)
+	running := Of(Facts{Orders: Orders{Stopped: full, Full: true, Folder: "/var"}})[0]
+	start, _ := Storage("/var/t.db", "me", full)
+	for _, f := range []Finding{running, start} {
+		if f.ID != DiskFull || f.Detail != "at /var: 3 MB are free, 34 MB are needed" {
+			t.Errorf("got %+v", f)
+		}
+	}
+}
+
 func TestTwoThatAreWrongAreTwoFindingsAndEachSaysItsOwn(t *testing.T) {
 	f := Facts{Now: now, Disk: Disk{Free: 1 << 40}, Clock: Clock{true},
 		Database: Database{PutAside: []Damaged{{"/db.corrupt-1", "a"}, {"/db.corrupt-2", "b"}},

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"ticketrail/queue"
 )
 
 // An Error is a finding that ends the start of a daemon. Its text is the last line of the journal, with the identity,
@@ -54,7 +56,7 @@ func Storage(path, who string, err error) (f Finding, known bool) {
 		return New("disk/read_only", Fail, "it is mounted read-only", "at "+folder,
 			"set storage.path to a file below /var/lib/ticketrail, or see dmesg: the disk may fail"), true
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return full(folder), true
+		return full(folder, err), true
 	}
 	return Finding{}, false
 }
@@ -66,8 +68,12 @@ const (
 )
 
 // full has its own advice because only the operator can end it, and because tickets still print on a full disk.
-func full(folder string) Finding {
-	return New(DiskFull, Fail, "no orders are accepted: the disk is full", "at "+folder,
+func full(folder string, err error) Finding {
+	detail := "at " + folder
+	if full, known := errors.AsType[*queue.StorageFull](err); known {
+		detail += ": " + full.Room()
+	}
+	return New(DiskFull, Fail, "no orders are accepted: the disk is full", detail,
 		"delete something on the disk that df "+folder+" shows; waiting tickets still print, and orders are accepted "+
 			"again automatically")
 }
