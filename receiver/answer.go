@@ -76,6 +76,12 @@ const (
 	lingerBytes = 16 << 20
 )
 
+// Linger is called after the answer to a request whose body was not read. net/http reads the rest of it: without a
+// shorter time, callers that announce a body and do not send it keep all connections of their address for seconds.
+func Linger(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
+}
+
 // refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, and passes to
 // Options.Reject a body that was refused for its content, and a caller that was turned away.
 //
@@ -120,7 +126,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	one.Venue, one.Device, one.Body = venue, device, nil
 	repeated, noted := r.logRefusal(one, x.policy.venues[venue] != nil)
 	if closing { // counted from now: writing the log line may have taken long
-		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(linger))
+		Linger(c.Response())
 	}
 
 	switch {

@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/receiver"
 	"ticketrail/receiver/source"
 )
 
@@ -165,9 +166,12 @@ func (d *Door) Handler() http.Handler {
 		"HEAD " + source.PathNext: d.look, "GET " + source.PathNext: d.next, "POST " + source.PathAck: d.ack,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if caller, ok := d.admit(w, r); ok {
-				answer(w, r, caller)
+			caller, ok := d.admit(w, r)
+			if !ok {
+				receiver.Linger(w)
+				return
 			}
+			answer(w, r, caller)
 		})
 	}
 	return mux

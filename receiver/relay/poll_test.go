@@ -51,6 +51,17 @@ func TestAPollHasAnEndForBothDirections(t *testing.T) {
 	}
 }
 
+// TestWhoShowsAWrongTokenAndSendsNoBodyKeepsNoConnectionForLong: an address has so many, and others wait.
+func TestWhoShowsAWrongTokenAndSendsNoBodyKeepsNoConnectionForLong(t *testing.T) {
+	_, s := oneNode(t)
+	d := openDoor(t, s)
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	d.Handler().ServeHTTP(w, httptest.NewRequest("POST", source.PathAck, strings.NewReader("{}")))
+	if w.Code != http.StatusUnauthorized || w.read.IsZero() {
+		t.Errorf("the answer is %d, and the body is read until %v", w.Code, w.read)
+	}
+}
+
 // TestWhoReadsSlowlyKeepsAFewRequestsInMemory: the same one is handed out every few seconds.
 func TestWhoReadsSlowlyKeepsAFewRequestsInMemory(t *testing.T) {
 	_, s := oneNode(t)

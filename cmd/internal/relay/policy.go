@@ -134,6 +134,7 @@ func (s *server) unlessUnsure(next http.Handler) http.Handler {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, `{"status":"ERROR","error":{"code":"storage_failed",`+
 			`"message":"the list of venues cannot be read now"}}`+"\n")
+		receiver.Linger(w)
 	})
 }
 
