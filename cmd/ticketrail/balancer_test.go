@@ -94,7 +94,7 @@ func TestAProxyThatIsRestartedLosesNoOrderOfTheCloudAndPrintsNoneTwice(t *testin
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &cloud{t: t, dir: shortDir(t)}
-			c.servers = []string{strings.TrimPrefix(natstest.Embed(t, cloudPassword).URL(), "nats://")}
+			c.servers = []string{strings.TrimPrefix(natstest.Start(t, cloudPassword).URL(), "nats://")}
 			addresses := c.startRelays("replicas: 1")
 			p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
 			one.start(p, addresses[0], addresses[1])

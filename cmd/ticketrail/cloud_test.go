@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,16 +48,16 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 			v.box.wantNoLoss()
 		case "leader":
 			i := c.leader()
-			c.nodes.Kill(i)
+			c.nodes[i].end(syscall.SIGKILL)
 			v.senders.waitForMore(rand.Int64N(5)) // by the two others
-			c.startNode(i)
+			c.nodes[i].start()
 		case "two nodes":
 			i := rand.IntN(len(c.status))
 			for _, n := range []int{i, (i + 1) % 3} {
-				c.nodes.Kill(n)
+				c.nodes[n].end(syscall.SIGKILL)
 			}
 			for _, n := range []int{i, (i + 1) % 3} {
-				c.startNode(n)
+				c.nodes[n].start()
 			}
 		}
 	}
@@ -133,7 +135,7 @@ func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) 
 type cloud struct {
 	t       *testing.T
 	dir     string
-	nodes   *natstest.Cluster
+	nodes   []*natsNode
 	servers []string // addresses of the nodes
 	status  []string // addresses of the nodes' own pages
 	relays  []*daemonProcess
@@ -154,12 +156,7 @@ func newCloud(t *testing.T, prepare ...func(*cloud)) *cloud {
 	for _, f := range prepare {
 		f(c)
 	}
-	var files []natstest.File
-	for i := range c.servers {
-		files = append(files, natstest.File{Path: filepath.Join(c.node(i), "nats.conf"), Client: c.servers[i],
-			Status: c.status[i]})
-	}
-	c.nodes = natstest.ForTest(t, files...)
+	c.startNodes()
 	c.url = "http://" + loadBalancer(t, c.startRelays("replicas: 3")...)
 	return c
 }
@@ -219,9 +216,9 @@ func (c *cloud) configureNodes() {
 // wipe kills a node and starts it with an empty disk, as when its machine was replaced.
 func (c *cloud) wipe(i int) {
 	c.t.Helper()
-	c.nodes.Kill(i)
+	c.nodes[i].end(syscall.SIGKILL)
 	must(c.t, os.RemoveAll(c.node(i)+"/data"))
-	c.startNode(i)
+	c.nodes[i].start()
 }
 
 // node is the folder of a node.
@@ -270,7 +267,7 @@ func (c *cloud) leader() int {
 			for _, a := range said.Accounts {
 				for _, s := range a.Streams {
 					if err == nil && s.Name == "REQUESTS" && s.Cluster.Leader != "" {
-						found = c.nodes.Node(s.Cluster.Leader)
+						found = slices.Index([]string{"n1", "n2", "n3"}, s.Cluster.Leader)
 						return nil
 					}
 				}
@@ -284,18 +281,12 @@ func (c *cloud) leader() int {
 	return found
 }
 
-// startNode starts a node that was killed.
-func (c *cloud) startNode(i int) {
-	c.t.Helper()
-	must(c.t, c.nodes.Start(i))
-}
-
 // restart stops nodes as systemd does and starts them again, one after another, and waits until all have everything.
 func (c *cloud) restart(nodes ...int) {
 	c.t.Helper()
 	for _, i := range nodes {
-		c.nodes.Stop(i)
-		c.startNode(i)
+		c.nodes[i].end(syscall.SIGTERM)
+		c.nodes[i].start()
 	}
 	c.ready()
 }
@@ -303,7 +294,11 @@ func (c *cloud) restart(nodes ...int) {
 // ready waits until all nodes have everything.
 func (c *cloud) ready() {
 	c.t.Helper()
-	must(c.t, c.nodes.Ready(c.t.Context()))
+	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
+	defer cancel()
+	for _, n := range c.nodes {
+		n.ready(ctx)
+	}
 }
 
 // waiting is how many requests wait.

@@ -151,7 +151,7 @@ func trialRelay(t *testing.T) (dir, conf string) {
 receiver: { listen: %q, secret_file: relay.secret, external_url: "https://orders.example.com" }
 nats: { urls: [ %q ], password_file: nats.password, replicas: 1, max_bytes: 64MiB }
 metrics: { listen: "" }
-`, freeAddr(t), natstest.Embed(t, password).URL())})
+`, freeAddr(t), natstest.Start(t, password).URL())})
 	return dir, conf
 }
 

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ticketrail/receiver/relay/natstest"
 )
 
 const relayBoxConfig = `receiver: { listen: "" }
@@ -22,7 +20,7 @@ fallback: kitchen
 func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *testing.T) {
 	machine, files := bootWith(t, relayBoxConfig)
 	b := &relayBox{box: machine, path: "/webhooks/print"}
-	run(t, "cp", natstest.Build(t), filepath.Join(files, "nats-server"))
+	run(t, "sh", "-c", `cp "$(go tool -n nats-server)" "$0"`, filepath.Join(files, "nats-server"))
 
 	// The node.
 	b.do(`dpkg --install /mnt/old.deb

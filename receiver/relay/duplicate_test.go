@@ -11,20 +11,21 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ticketrail/queue/ticket"
+	"ticketrail/receiver/relay/natstest"
 )
 
 // TestARequestThatDiedWithItsLeaderIsNoDuplicate: a leader that has lost the others refuses the second publish of an
 // id because of the first, which was not stored. If that counted as a duplicate, the order would be lost.
 func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, "")
-	first := openStream(t, connect(t, c.URLs()...), 3)
+	c := cluster(t, 0)
+	first := openStream(t, connect(t, urls(c)...), 3)
 	venue := addVenue(t, first)
-	leader := leaderOf(t, c, first)
-	s := openStream(t, connect(t, c.URLs()[leader]), 3)
-	others := []int{(leader + 1) % 3, (leader + 2) % 3}
-	for _, i := range others {
-		c.Kill(i)
+	leader := leaderOf(t, first)
+	s := openStream(t, connect(t, urls(c)[leader]), 3)
+	others := []*natstest.Server{c[(leader+1)%3], c[(leader+2)%3]}
+	for _, other := range others {
+		other.Stop()
 	}
 	one := request(venue, "soup", "soup")
 	publish := func() error {
@@ -45,11 +46,11 @@ func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 	if receipt, err := s.Accept(ctx, one); err == nil {
 		t.Errorf("%+v: it was answered 200, and nothing is stored", receipt)
 	}
-	c.Kill(leader)
-	restart(t, c, others...)
-	leaderOf(t, c, first)
+	c[leader].Stop()
+	restart(t, nil, others...)
+	leaderOf(t, first)
 	wantReceipt(t, "after the leader's death", first, one, ticket.Receipt{})
-	restart(t, c, leader)
+	restart(t, others, c[leader])
 	wantReceipt(t, "the retry", first, one, ticket.Receipt{Duplicate: true})
 	state, err := first.State(t.Context(), testOptions(3))
 	if err != nil {
@@ -64,10 +65,10 @@ func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 func TestAnIDThatManyPublishAtOnceIsOneMessage(t *testing.T) {
 	t.Parallel()
 	const rounds, killAt, each = 5, 2, 10
-	c := cluster(t, "")
+	c := cluster(t, 0)
 	var streams []*Stream
-	for _, url := range c.URLs() {
-		streams = append(streams, openStream(t, connect(t, append([]string{url}, c.URLs()...)...), 3))
+	for _, url := range urls(c) {
+		streams = append(streams, openStream(t, connect(t, append([]string{url}, urls(c)...)...), 3))
 	}
 	venue := addVenue(t, streams[0])
 	answered := map[string]int{}
@@ -92,13 +93,9 @@ func TestAnIDThatManyPublishAtOnceIsOneMessage(t *testing.T) {
 			})
 		}
 		if round == killAt {
-			leader := leaderOf(t, c, streams[0])
-			c.Kill(leader)
-			wg.Go(func() {
-				if err := c.Start(leader); err != nil {
-					t.Error(err)
-				}
-			})
+			leader := leaderOf(t, streams[0])
+			c[leader].Stop()
+			c[leader].Start()
 		}
 		wg.Wait()
 		if first > 1 {

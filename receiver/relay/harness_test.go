@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strings"
+	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -73,51 +72,51 @@ func patiently(t *testing.T, do func() error) {
 	}
 }
 
-// cluster starts three servers, with an option more for the JetStream of each. As in production, every message is
-// synced before it is acknowledged. Only slow tests have them: go builds the server.
-func cluster(t *testing.T, option string) *natstest.Cluster {
+// cluster starts three servers, with at most so many bytes on the disk of each; 0: as they like. As in production,
+// every message is synced before it is acknowledged.
+func cluster(t *testing.T, diskMost int64) (c []*natstest.Server) {
 	t.Helper()
-	slow.Test(t, "go")
-	var files []natstest.File
+	slow.Test(t)
 	var ports []int
-	var routes []string
+	var routes []*url.URL
 	for range 3 {
-		port := natstest.FreePort(t, 2000, 4000) // for the cluster, and for its pages
+		port := natstest.FreePort(t)
 		ports = append(ports, port)
-		routes = append(routes, fmt.Sprintf("\"nats://127.0.0.1:%d\"", port+2000))
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
 	}
+
 	for i, port := range ports {
-		dir := t.TempDir()
-		text := fmt.Sprintf("server_name: n%d\nlisten: \"127.0.0.1:%d\"\nhttp: \"127.0.0.1:%d\"\nmax_payload: %d\n"+
-			"jetstream { store_dir: %q, sync_interval: always %s }\n"+
-			"cluster { name: test, listen: \"127.0.0.1:%d\", routes: [%s] }\n",
-			i+1, port, port+4000, natstest.MaxPayload, dir, option, port+2000, strings.Join(routes, ", "))
-		file := filepath.Join(dir, "nats.conf")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, natstest.File{Path: file, Client: fmt.Sprintf("127.0.0.1:%d", port),
-			Status: fmt.Sprintf("127.0.0.1:%d", port+4000)})
+		c = append(c, natstest.Start(t, "", func(o *natstest.Options) {
+			o.ServerName, o.JetStreamMaxStore, o.Routes = fmt.Sprint("n", i+1), diskMost, routes
+			o.Cluster.Name, o.Cluster.Host, o.Cluster.Port = "test", "127.0.0.1", port
+		}))
 	}
-	return natstest.ForTest(t, files...)
+	restart(t, c)
+	return c
+}
+
+func urls(c []*natstest.Server) (all []string) {
+	for _, one := range c {
+		all = append(all, one.URL())
+	}
+	return all
 }
 
 // oneNode starts a server alone, which has the same rules as a cluster.
-func oneNode(t *testing.T) (*natstest.Embedded, *Stream) {
+func oneNode(t *testing.T) (*natstest.Server, *Stream) {
 	t.Helper()
-	e := natstest.Embed(t, "")
+	e := natstest.Start(t, "")
 	return e, openStream(t, connect(t, e.URL()), 1)
 }
 
 // leaderOf is the node that leads the stream.
-func leaderOf(t *testing.T, c *natstest.Cluster, s *Stream) int {
+func leaderOf(t *testing.T, s *Stream) (leader int) {
 	t.Helper()
-	leader := -1
 	waitFor(t, "the stream has a leader", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		state, err := s.State(ctx, testOptions(3))
-		leader = c.Node(state.Leader)
+		leader = slices.Index([]string{"n1", "n2", "n3"}, state.Leader)
 		return err == nil && leader >= 0
 	})
 	return leader
@@ -133,18 +132,14 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// restart starts nodes again and waits until all that run are up to date.
-func restart(t *testing.T, c *natstest.Cluster, nodes ...int) {
+// restart starts nodes again and waits until those that run are up to date.
+func restart(t *testing.T, running []*natstest.Server, nodes ...*natstest.Server) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTime)
-	defer cancel()
-	for _, i := range nodes {
-		if err := c.Start(i); err != nil {
-			t.Fatal(err)
-		}
+	for _, one := range nodes {
+		one.Start()
 	}
-	if err := c.Ready(ctx); err != nil {
-		t.Fatal(err)
+	for _, one := range append(nodes, running...) {
+		waitFor(t, one.URL()+" is up to date", one.Ready)
 	}
 }
 

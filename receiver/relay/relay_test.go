@@ -134,10 +134,10 @@ func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
 
 func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, "") // a server alone refuses a known id before it says that it is full
+	c := cluster(t, 0) // a server alone refuses a known id before it says that it is full
 	o := testOptions(3)
 	o.MaxBytes = 64 << 10
-	s := openWith(t, connect(t, c.URLs()...), o)
+	s := openWith(t, connect(t, urls(c)...), o)
 	venue := addVenue(t, s)
 	first := request(venue, "first", "soup")
 	accept(t, s, first)

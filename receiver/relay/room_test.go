@@ -11,7 +11,7 @@ import (
 
 // TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays: a relay that does not start takes no orders.
 func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.T) {
-	nc := connect(t, cluster(t, ", max_file_store: 8MB").URLs()...)
+	nc := connect(t, urls(cluster(t, 8<<20))...)
 	o := testOptions(3)
 	o.MaxBytes = 16 << 20
 	if _, err := Open(t.Context(), nc, o); err == nil || !strings.Contains(err.Error(), "nats.max_bytes is more than") {

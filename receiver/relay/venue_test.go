@@ -129,7 +129,7 @@ func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
 
 func TestAVenueThatWasRemovedLeavesNothingForEver(t *testing.T) {
 	t.Parallel()
-	e := natstest.Embed(t, "")
+	e := natstest.Start(t, "")
 	o := testOptions(1)
 	o.MaxAge = time.Second
 	s := openWith(t, connect(t, e.URL()), o)

@@ -86,7 +86,7 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 	dir := t.TempDir()
 	k := &fetchingBox{T: t, conf: filepath.Join(dir, "ticketrail.yaml"), token: filepath.Join(dir, "relay.token"),
 		printer: virtual.New(virtual.Options{Name: "grill", Columns: 48, Can: virtual.Everything})}
-	nc, err := nats.Connect(natstest.Embed(t, "").URL())
+	nc, err := nats.Connect(natstest.Start(t, "").URL())
 	k.must(err)
 	t.Cleanup(nc.Close)
 	k.eventually("the stream is there", func() bool {

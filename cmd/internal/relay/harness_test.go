@@ -29,7 +29,7 @@ const (
 type cloud struct {
 	*testing.T
 	dir    string
-	server *natstest.Embedded
+	server *natstest.Server
 	conf   string // file of the relays
 }
 
@@ -40,7 +40,7 @@ const (
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	c := &cloud{T: t, dir: t.TempDir(), server: natstest.Embed(t, password)}
+	c := &cloud{T: t, dir: t.TempDir(), server: natstest.Start(t, password)}
 	c.conf = filepath.Join(c.dir, "relay.yaml")
 	for name, text := range map[string]string{"nats.password": password, "relay.secret": secret, "relay.yaml": `
 receiver: { secret_file: relay.secret, external_url: "https://orders.example.com" }

@@ -1,87 +1,80 @@
-// Package natstest runs real nats-server processes on the loopback interface. The relay's promises to a kitchen depend
-// on servers that are killed, and only real processes can be.
-//
-// The server is the tool of go.mod: `go tool` builds it and keeps it in the build cache. No package imports it.
+// Package natstest runs real NATS servers within the process of a test, so that the test needs nothing but Go, and
+// finds ports for servers of all kinds. Servers that are killed are processes of their own: see cmd/ticketrail.
 package natstest
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"net/http/httptest"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 )
 
-// MaxPayload is the servers' limit for a message: the largest body that a relay takes, and its headers.
-const MaxPayload = 9 << 20
-
-// A File is the configuration of a node: its path, and the addresses in it. server_name is n and a number from 1.
-type File struct{ Path, Client, Status string }
-
-// A Cluster is running servers. It is safe for concurrent use.
-type Cluster struct {
-	binary string
-	nodes  []*node
+// A Server ends with its test.
+type Server struct {
+	t      testing.TB
+	o      Options
+	server *server.Server
 }
 
-type node struct {
-	File
+// Options are the server's own.
+type Options = server.Options
 
-	mu      sync.Mutex // guards process
-	process *exec.Cmd  // nil: it does not run
-}
-
-// Build returns the path of the nats-server of go.mod. The first call on a machine takes half a minute, others
-// a fraction of a second. It must be called from within the module.
-func Build(t testing.TB) string {
+// Start starts a server. With a password it lets in its user relay alone. Each of configure may change its options.
+func Start(t testing.TB, password string, configure ...func(*Options)) *Server {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "tool", "-n", "nats-server").CombinedOutput()
+	const most = 9 << 20 // the largest body of a relay, and its headers
+	one := &Server{t: t, o: Options{Host: "127.0.0.1", Port: FreePort(t), JetStream: true, StoreDir: t.TempDir(),
+		SyncAlways: true, NoLog: true, NoSigs: true, MaxPayload: most}}
+	if password != "" {
+		one.o.Username, one.o.Password = "relay", password
+	}
+	for _, change := range configure {
+		change(&one.o)
+	}
+
+	one.Start()
+	t.Cleanup(one.Stop)
+	return one
+}
+
+// Start starts it again where it was. It does not wait for other servers: see Ready.
+func (s *Server) Start() {
+	s.t.Helper()
+	options := s.o
+	started, err := server.NewServer(&options)
 	if err != nil {
-		t.Fatalf("build nats-server: go tool -n nats-server: %v: %s", err, out)
+		s.t.Fatal(err)
 	}
-	return strings.TrimSpace(string(out))
+
+	started.Start()
+	if !started.ReadyForConnections(time.Minute) {
+		s.t.Fatal("the nats-server is not ready within a minute")
+	}
+	s.server = started
 }
 
-// ForTest starts a cluster that ends with the test, and waits until JetStream works.
-func ForTest(t testing.TB, files ...File) *Cluster {
-	t.Helper()
-	cluster := &Cluster{binary: Build(t)}
-	for _, f := range files {
-		cluster.nodes = append(cluster.nodes, &node{File: f})
-	}
+// Stop ends it. Its store stays.
+func (s *Server) Stop() {
+	s.server.Shutdown()
+	s.server.WaitForShutdown()
+}
 
-	t.Cleanup(func() {
-		for i, n := range cluster.nodes {
-			cluster.Kill(i)
-			if t.Failed() {
-				t.Log(n.log())
-			}
-		}
-	})
-	for i := range cluster.nodes {
-		if err := cluster.Start(i); err != nil {
-			t.Fatal(err)
-		}
-	}
+// URL is where clients reach it.
+func (s *Server) URL() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.o.Port) }
 
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if err := cluster.Ready(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return cluster
+// Ready reports whether JetStream works there and its streams are up to date.
+func (s *Server) Ready() bool {
+	answer := httptest.NewRecorder()
+	s.server.HandleHealthz(answer, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	return answer.Code == http.StatusOK
 }
 
 // reserved are the ports that reserve has given out. Their UDP sockets stay open until the process ends.
@@ -128,121 +121,4 @@ func reserve(port int) error {
 		return err
 	}
 	return listener.Close()
-}
-
-// Start starts a node that was killed, on the ports that it had. It does not wait until the node works: see Ready.
-func (c *Cluster) Start(i int) error {
-	n := c.nodes[i]
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.process != nil {
-		return nil
-	}
-
-	log, err := os.OpenFile(n.logFile(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = log.Close() }()
-
-	process := exec.Command(c.binary, "-c", n.Path)
-	process.Stdout, process.Stderr, process.SysProcAttr = log, log, dieWithParent
-	if err := process.Start(); err != nil {
-		return fmt.Errorf("start nats-server %s: %w", n.Path, err)
-	}
-	n.process = process
-	return nil
-}
-
-// Kill kills a node without warning, as kill -9 does, and waits until it is gone.
-func (c *Cluster) Kill(i int) { c.nodes[i].end(syscall.SIGKILL) }
-
-// stopWithin is how long systemd waits for a node that it has told to end. Now and then a server whose disk was full
-// does not end.
-const stopWithin = 30 * time.Second
-
-// Stop stops a node as systemd does, and waits until it is gone.
-func (c *Cluster) Stop(i int) { c.nodes[i].end(syscall.SIGTERM) }
-
-func (n *node) end(signal os.Signal) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.process == nil {
-		return
-	}
-
-	process := n.process.Process
-	_ = process.Signal(signal) // the only error is that it has ended
-	kill := time.AfterFunc(stopWithin, func() { _ = process.Kill() })
-	_ = n.process.Wait() // its log says how it ended
-	kill.Stop()
-	n.process = nil
-}
-
-// URLs lists where clients reach the nodes.
-func (c *Cluster) URLs() (urls []string) {
-	for _, n := range c.nodes {
-		urls = append(urls, "nats://"+n.Client)
-	}
-	return urls
-}
-
-// Node is the number of the node with a server_name, as JetStream names a leader; -1: none has it.
-func (c *Cluster) Node(name string) int {
-	number, err := strconv.Atoi(strings.TrimPrefix(name, "n"))
-	if err != nil {
-		return -1
-	}
-	return number - 1
-}
-
-func (n *node) logFile() string { return filepath.Join(filepath.Dir(n.Path), "server.log") }
-
-func (n *node) log() string {
-	text, err := os.ReadFile(n.logFile())
-	return fmt.Sprintf("%s: %v\n%s", n.logFile(), err, text)
-}
-
-// Ready waits until each node that runs says that JetStream works there and its streams are up to date.
-func (c *Cluster) Ready(ctx context.Context) error {
-	for _, n := range c.nodes {
-		for n.runs() {
-			why := n.health(ctx)
-			if why == nil {
-				break
-			}
-			select {
-			case <-ctx.Done():
-				return fmt.Errorf("%w: %w: %s", ctx.Err(), why, n.log())
-			case <-time.After(20 * time.Millisecond): // the server has no way to tell when it is ready
-			}
-		}
-	}
-	return nil
-}
-
-func (n *node) runs() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.process != nil
-}
-
-func (n *node) health(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Status+"/healthz", nil)
-	if err != nil {
-		return err
-	}
-
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-
-	if answer.StatusCode != http.StatusOK {
-		var text bytes.Buffer
-		_, _ = text.ReadFrom(answer.Body)
-		return fmt.Errorf("%s: %s", answer.Status, &text)
-	}
-	return nil
 }
