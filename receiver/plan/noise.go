@@ -61,7 +61,7 @@ var usualStatus = []string{"pending", "printed", "open", "opened", "new", "sent"
 	"none", "paid", "unpaid", "closed", "completed", "ready", "fired"}
 
 // noCourse are the names of a course that say only that there is none, without separators and in lower case.
-var noCourse = []string{"nocourse", "none", "null", "na", "unassigned", "uncoursed"}
+var noCourse = []string{"nocourse", "none", "default", "null", "na", "unassigned", "uncoursed", "-"}
 
 // wantedTime are the words of a key whose time a cook needs, so that it is no bookkeeping.
 var wantedTime = []string{"promised", "promise", "due", "pickup", "collection", "ready", "fire", "fired", "scheduled",

@@ -256,6 +256,8 @@ func TestARecordWithoutItemsMakesOneTicket(t *testing.T) {
 		{`{"id":"r","items":[],"printer":"BAR-1"}`, ticket.Ticket{Destination: "BAR-1"}},
 		{`{"id":"r","items":[],"course":"Desserts"}`, ticket.Ticket{Course: "Desserts"}},
 		{`{"id":"r","items":[],"course":"No Course","guests":4}`, ticket.Ticket{Guests: "4"}},
+		{`{"id":"r","items":[],"course":"Default","guests":4}`, ticket.Ticket{Guests: "4"}},
+		{`{"id":"r","items":[],"course":" - ","guests":4}`, ticket.Ticket{Guests: "4"}},
 		{`{"id":"r","items":[],"note":"86 salmon"}`, ticket.Ticket{Notes: []string{"86 salmon"}}},
 		{`{"id":"r","items":[],"status":"VOID"}`, ticket.Ticket{Void: true}},
 		{`{"id":"r","items":[],"isRefire":true}`, ticket.Ticket{Refire: true}},
