@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -102,8 +101,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	}
 
 	reason := refusal.code
-	venue, device := x.named(c.Request().Header)
-	if reason == NotFound && venue != "" && c.Request().Method == http.MethodPost {
+	if reason == NotFound && x.venueID != "" && c.Request().Method == http.MethodPost {
 		reason = WrongPath // for us: the caller is told no more than any other
 	}
 	r.metrics.requests[reason].Inc()
@@ -123,14 +121,14 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 
 	x.answer(c, refusal.code.Status(), failureBody{contract.ValueError, errorBody{refusal.code, refusal.message}})
 	one := x.rejected(reason, refusal.message)
-	one.Venue, one.Device, one.Body = venue, device, nil
-	repeated, noted := r.logRefusal(one, x.policy.venues[venue] != nil)
+	one.Body = nil
+	repeated, noted := r.logRefusal(one, x.policy.venues[x.venueID] != nil)
 	if closing { // counted from now: writing the log line may have taken long
 		Linger(c.Response())
 	}
 
 	switch {
-	case x.keepsBody(refusal.code) || reason.turnedAway() && x.isProven(venue):
+	case x.keepsBody(refusal.code) || reason.turnedAway() && x.isProven():
 		if closing {
 			r.readRefused(x, c.Request())
 		}
@@ -146,29 +144,16 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	}
 }
 
-// named is the venue and the device of the headers themselves: most refusals come before they were checked. A venue
-// that is no UUID counts as none, because it is stored and shown.
-func (x *exchange) named(h http.Header) (venue, device string) {
-	if id, isUUID := contract.CanonicalID(strings.TrimSpace(h.Get(x.policy.VenueHeader))); isUUID {
-		venue = id
-	}
-	return venue, truncateDevice(strings.TrimSpace(h.Get(x.policy.DeviceHeader)))
-}
-
 // rejected is the request as Options.Reject gets it.
 func (x *exchange) rejected(code Code, message string) Reject {
-	one := Reject{Time: x.start.UTC(), Device: x.device, Address: x.address, Code: string(code), Secret: x.hasSecret,
-		Message: message + answerings[code].advice, Body: x.body}
-	if x.venue != nil {
-		one.Venue = x.venue.ID
-	}
-	return one
+	return Reject{Time: x.start.UTC(), Venue: x.venueID, Device: x.device, Address: x.address, Code: string(code),
+		Secret: x.hasSecret, Message: message + answerings[code].advice, Body: x.body}
 }
 
 // isProven says that a refused caller is the service, whatever else is wrong with its request: it has the secret, or
 // where there is none, an address of allow_from. The secret of one venue proves nothing about another.
-func (x *exchange) isProven(venue string) bool {
-	if configured := x.policy.venues[venue]; configured != nil && configured.secretOwner != x.secretOwner {
+func (x *exchange) isProven() bool {
+	if configured := x.policy.venues[x.venueID]; configured != nil && configured.secretOwner != x.secretOwner {
 		return false
 	}
 	address, err := netip.ParseAddr(x.address)

@@ -169,7 +169,7 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	// The time that planning takes does not count: an order that is much work for this box would never be taken.
 	relayed := &exchange{policy: policy, mode: contract.Lenient, start: one.Received, venue: policy.venues[one.Venue],
 		device: truncateDevice(one.Device), body: one.Body, age: one.Age, storeWithin: policy.RespondWithin,
-		hasSecret: true}
+		venueID: one.Venue, hasSecret: true}
 	if relayed.venue == nil {
 		return receipt, fmt.Errorf("venue %s is not listed under venues", one.Venue)
 	}

@@ -87,9 +87,11 @@ type exchange struct {
 
 	secretOwner string // the id of the venue whose secret the path ends with; "": none, or the policy's
 	hasSecret   bool   // the path ends with a secret, or the request came from the relay
-	venue       *Venue // nil until it was checked
-	device      string
-	address     string // of the caller
+	// venueID and device are those that the headers name: most refusals come before they were checked. A venue that is
+	// no UUID counts as none, because it is stored and shown.
+	venueID, device string
+	venue           *Venue // nil until it was checked
+	address         string // of the caller
 
 	body    []byte
 	request contract.PrintRequest // the body, parsed
@@ -113,8 +115,14 @@ func exchangeOf(c echo.Context) *exchange { return c.Get(exchangeKey).(*exchange
 func (p *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
-		c.Set(exchangeKey, &exchange{policy: p, mode: p.Mode, start: start, deadline: start.Add(p.RespondWithin),
-			address: c.RealIP()})
+		x := &exchange{policy: p, mode: p.Mode, start: start, deadline: start.Add(p.RespondWithin), address: c.RealIP()}
+		c.Set(exchangeKey, x)
+
+		headers := c.Request().Header
+		if id, isUUID := contract.CanonicalID(strings.TrimSpace(headers.Get(p.VenueHeader))); isUUID {
+			x.venueID = id
+		}
+		x.device = truncateDevice(strings.TrimSpace(headers.Get(p.DeviceHeader)))
 
 		// Some byte of the path is percent-encoded. No configured path and no secret needs that, and a proxy
 		// in front may read such a spelling as another path than we would.
