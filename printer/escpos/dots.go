@@ -1,6 +1,9 @@
 package escpos
 
 import (
+	"bytes"
+	"slices"
+
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
@@ -87,14 +90,8 @@ func (e *encoder) image(img raster.Image, left int) bool {
 // edge is not sent: most lines are short, and a serial line carries a few kilobytes a second.
 func inkedBytes(bits []byte, row int) int {
 	most := 1
-
-	for start := 0; start < len(bits); start += row {
-		for n := row; n > most; n-- {
-			if bits[start+n-1] != 0 {
-				most = n
-				break
-			}
-		}
+	for dots := range slices.Chunk(bits, row) {
+		most = max(most, len(bytes.TrimRight(dots, "\x00")))
 	}
 	return most
 }

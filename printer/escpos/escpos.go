@@ -112,11 +112,7 @@ func withText(l layout.Line, change func(string) string) layout.Line {
 
 // writeLine writes a line in the printer's own characters.
 func (e *encoder) writeLine(l layout.Line) {
-	red := false
-	for _, s := range l.Spans {
-		red = red || s.Red
-	}
-
+	red := slices.ContainsFunc(l.Spans, func(s layout.Span) bool { return s.Red })
 	most := e.p.Sizing.Max()
 	for _, s := range l.Spans {
 		if s.Text == "" {

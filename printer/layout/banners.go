@@ -116,12 +116,8 @@ func (c *composer) stationName(name string) string {
 // allUnrouted reports whether no route matched any of the lines. Then one banner says so instead of a
 // heading.
 func allUnrouted(lines []ticket.Line) bool {
-	for _, l := range lines {
-		if !l.NoRoute {
-			return false
-		}
-	}
-	return len(lines) > 0
+	routed := func(l ticket.Line) bool { return !l.NoRoute }
+	return len(lines) > 0 && !slices.ContainsFunc(lines, routed)
 }
 
 // alarmIf prints the lines that print adds, and if yes, as an alarm: bold, at least twice as high, and white

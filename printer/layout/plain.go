@@ -1,6 +1,9 @@
 package layout
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Plain draws lines as text in a frame as wide as the paper, for terminals, ticketrail inspect and
 // tests. Characters keep their normal size, so that words can be read and searched for; the edges
@@ -22,10 +25,8 @@ func Plain(lines []Line, columns int) string {
 		if l.Height() > 1 {
 			edge = "║"
 		}
-		for _, s := range l.Spans {
-			if s.Invert {
-				edge = "█"
-			}
+		if slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Invert }) {
+			edge = "█"
 		}
 
 		b.WriteString(edge)

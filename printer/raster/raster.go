@@ -101,12 +101,7 @@ func (d *Drawer) Line(l layout.Line, columns, dots int) Image {
 		return Image{}
 	}
 
-	cell := cellFor(dots / columns)
-	tall := 1
-	for _, s := range l.Spans {
-		tall = max(tall, scaleFactor(s.Height))
-	}
-
+	cell, tall := cellFor(dots/columns), scaleFactor(l.Height())
 	img := newImage(columns*cell.w, tall*cell.h)
 	// The whole line decides the variant, so that one dish does not mix regional shapes.
 	variant := variantOf(l.Spans)
