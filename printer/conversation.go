@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"ticketrail/printer/escpos"
 	"ticketrail/printer/session"
 	"ticketrail/printer/transport"
 	"ticketrail/queue/ticket"
@@ -304,4 +305,43 @@ func (p *Paper) sendUnfenced(ctx context.Context, sending *session.Sending, enco
 		p.d.printedAt = time.Now().Add(time.Duration(lines) * time.Second / time.Duration(model.LinesPerSecond))
 	}
 	return nil
+}
+
+// release is how each use of a connection ends. One that works is kept for the next ticket, for Linger: also while the
+// printer waits for a person, because the dispatcher asks it again in a few seconds. A connection with a question that
+// was sent or answered in part is not kept: the printer would take the next command for the rest of that question. A
+// broken connection is abandoned, so that the bytes that the printer's network interface still holds of a ticket do not
+// come out after the copy of that ticket; any other one is closed in an orderly way, so that the printer gets all that
+// was sent.
+func (d *Device) release(s *session.Session, why reason) {
+	pending := !s.NothingPending()
+	if why == unused && pending {
+		why = broken
+	}
+	d.mu.Lock()
+	keep := (why == unused || why == printed) && !pending && !d.retired && d.o.Linger > 0
+	d.mu.Unlock()
+
+	switch {
+	case keep:
+		d.idle = s
+		// The timer may fire while a ticket is taking the connection over. It then waits for the lock.
+		d.idleTimer = time.AfterFunc(d.o.Linger, func() {
+			d.lock <- struct{}{}
+			d.finishIdle()
+			<-d.lock
+		})
+	case why == broken:
+		s.Close()
+	default:
+		ctx, cancel := context.WithTimeout(context.Background(), session.FinishTimeout)
+		defer cancel()
+		if d.can.ASB && s.Err() == nil {
+			// The next client may not expect status bytes that it did not ask for.
+			_ = s.Write(ctx, escpos.AutoStatus(false), session.FinishTimeout/4)
+		}
+		if s.Finish(ctx) == nil { // if not: every ticket's result is known by now
+			d.noteCut(s)
+		}
+	}
 }
