@@ -1,12 +1,12 @@
 package contract
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"regexp"
 	"strings"
 	"unicode"
@@ -53,23 +53,21 @@ func (p *PrintRequest) setText(isJSON bool, most int) {
 // digest stands for a body without the members that may differ in a retry.
 func (v Value) digest() ticket.Digest {
 	sum := sha256.New()
-	sum.Write(v.hashContent(sum, make([]byte, 0, 2*hashAtOnce), true))
+	out := bufio.NewWriterSize(sum, hashAtOnce)
+	v.writeContent(out, true)
+	_ = out.Flush() // no hash returns an error
 	return ticket.Digest(sum.Sum(nil)[:len(ticket.Digest{})])
 }
 
 const hashAtOnce = 512 // bytes, which are collected: the parts are small
 
-// hashContent appends a value to b, which it hashes when it is long. A mark begins each part and texts have their
-// lengths, so no two values have the same bytes.
-func (v Value) hashContent(sum hash.Hash, b []byte, isBody bool) []byte {
-	if len(b) >= hashAtOnce {
-		sum.Write(b)
-		b = b[:0]
-	}
-
-	b = append(b, byte(v.Kind()))
+// writeContent writes a value. A mark begins each part and texts have their lengths, so no two values have the same
+// bytes.
+func (v Value) writeContent(out *bufio.Writer, isBody bool) {
+	_ = out.WriteByte(byte(v.Kind()))
 	if v.Kind() != '{' && v.Kind() != '[' {
-		return appendLong(b, v.Text())
+		writeText(out, v.Text())
+		return
 	}
 
 	for part := range v.All() {
@@ -77,15 +75,17 @@ func (v Value) hashContent(sum hash.Hash, b []byte, isBody bool) []byte {
 			if part.mayDiffer(isBody) {
 				continue
 			}
-			b = appendLong(append(b, 'k'), part.Key())
+			_ = out.WriteByte('k')
+			writeText(out, part.Key())
 		}
-		b = part.hashContent(sum, b, false)
+		part.writeContent(out, false)
 	}
-	return append(b, 'e')
+	_ = out.WriteByte('e')
 }
 
-func appendLong(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+func writeText(out *bufio.Writer, s string) {
+	_, _ = out.Write(binary.AppendUvarint(out.AvailableBuffer(), uint64(len(s))))
+	_, _ = out.WriteString(s)
 }
 
 // mayDiffer says whether a member may have another value in a retry:
