@@ -117,31 +117,31 @@ func (r *reader) text(id fieldID) string { return r.readText(id, false) }
 func (r *reader) textOrNumber(id fieldID) string { return r.readText(id, true) }
 
 func (r *reader) readText(id fieldID, numbers bool) string {
-	text, found := r.find(id, numbers)
-	if found == nil {
+	text := r.find(id, numbers)
+	if text == "" {
 		return ""
 	}
 
 	for _, h := range r.of(id) {
-		if kind := h.v.Kind(); kind == '"' || kind == '0' && numbers {
-			if strings.EqualFold(scalarText(h.v), text) { // the others that say the same are read too
-				r.mark(h.v, id)
-			}
+		if isText(h.v, numbers) && strings.EqualFold(scalarText(h.v), text) { // the same again is read too
+			r.mark(h.v, id)
 		}
 	}
 	return text
 }
 
 // find is readText without marking the value.
-func (r *reader) find(id fieldID, numbers bool) (string, contract.Value) {
+func (r *reader) find(id fieldID, numbers bool) string {
 	for _, h := range r.of(id) {
-		if kind := h.v.Kind(); kind == '"' || kind == '0' && numbers {
-			if text := scalarText(h.v); !isBlank(text) {
-				return text, h.v
-			}
+		if isText(h.v, numbers) && !isBlank(scalarText(h.v)) {
+			return scalarText(h.v)
 		}
 	}
-	return "", nil
+	return ""
+}
+
+func isText(v contract.Value, numbers bool) bool {
+	return v.Kind() == '"' || v.Kind() == '0' && numbers
 }
 
 // course reads a name, or else a number, which says less. Beside a name the number counts as read, so it prints

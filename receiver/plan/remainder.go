@@ -136,8 +136,7 @@ func (c *remainderCollector) areItems(list contract.Value) bool {
 		if e.Kind() != '{' {
 			return false
 		}
-		name, _ := c.reader(e).find(fieldName, false)
-		named = named || name != ""
+		named = named || c.reader(e).find(fieldName, false) != ""
 	}
 	return named
 }
