@@ -20,6 +20,14 @@
 //     piece of paper, and the tickets of its queue after it.
 //   - Pairing: the permission of one browser to see one screen.
 //
+// # The way of a ticket
+//
+// The dispatcher calls Print of [Screen]. It stores the ticket as a card (board, Add) and publishes the board: its
+// cards are grouped by check (group), and a builder makes an order of each group (build). A changed order goes to the
+// event stream of each page (server_stream); in the browser connection.js receives it, store.js keeps it, main.js
+// announces it, and board.js and cards.js draw it. The page's confirmation comes back to the screen (screen_pages), and
+// Print returns "shown".
+//
 // Package board has the terms of the orders on a screen (board, card, order, pass), and the JSON in which
 // pages are told of it and ask for changes. This package carries it: the page as a shell with the first
 // snapshot, an event stream for each page, and the answers to its posts. A heartbeat of the stream carries

@@ -100,12 +100,13 @@ func (s *Screen) streamOpened(id string) (closed func()) {
 	})
 }
 
-// removePage ends a page's liveness, and forgets it once its last stream has ended. Only one that said
-// itself that it is closed goes while it still has a stream: that stream's end may not have been noticed yet.
-func (s *Screen) removePage(id string, closedByPage bool) {
+// removePage ends a page's liveness, and forgets it once its last stream has ended. atOnce does that while the page
+// still has a stream: the page said that it is closed, or may not be shown any more. Otherwise it may have connected
+// again.
+func (s *Screen) removePage(id string, atOnce bool) {
 	s.change(func() {
 		tab := s.pages[id]
-		if tab == nil || !closedByPage && tab.streams > 0 {
+		if tab == nil || !atOnce && tab.streams > 0 {
 			return
 		}
 		tab.live = false

@@ -66,7 +66,8 @@ func (b *builder) order() *Order {
 // tableArrow is between the tables of an order.
 const tableArrow = " → "
 
-// describe fills in the fields that earlier cards left empty. One till sends the server's name, another does not.
+// describe fills in the fields that earlier cards left empty: one till sends the server's name, another does not.
+// DineIn is as the last card says; Rush, Requests and AlsoAt are of all cards.
 func (b *builder) describe(o *Order, m *member) {
 	t := m.t
 	if now := table(t); now != "" && o.Table != "" { // the guests may have changed tables

@@ -156,7 +156,7 @@ func (b *Board) decide(c Command) ([]uint64, Outcome) {
 		return jobs, Already
 	case c.Version != order.Version, !open && (c.Do == AckVoid || c.Do == AckAlarm):
 		return jobs, Conflict
-	// A cancellation that no cook has read would be cooked: the order may not disappear before.
+	// A cancellation or a change that no cook has read would be cooked: the order may not disappear before.
 	case c.Do == Bump && (order.MustAckVoid || order.MustAckAlarm):
 		return jobs, Unacknowledged
 	case c.Do == Recall && time.Since(time.UnixMilli(order.DepartedAt)) >= b.recallFor:

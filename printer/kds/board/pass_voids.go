@@ -132,7 +132,7 @@ func (void *netItem) subtractFrom(d *netItem) {
 	}
 }
 
-// lines are the dishes that are still wanted, and the voids that have voided nothing.
+// lines are the dishes that are still wanted, and what is left of the voids, which matches no dish.
 func (p *partTicket) lines() (out []PartLine) {
 	for _, d := range p.items {
 		if !d.usedUp {

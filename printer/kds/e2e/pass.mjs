@@ -78,6 +78,16 @@ export async function aRowSaysInAWordHowFarEachPartIs(server, browser) {
   equal(server.commands(), ["tick k1", "bump k1"], "commands");
 }
 
+export async function aRowSaysVoidOnlyOfACancellation(server, browser) {
+  Object.assign(server.setup, { pass: true, name: "pass" });
+  const voids = [{ job: 91, clock: "19:41", changed: true }];
+  const both = [{ job: 92, clock: "19:42", lines: ["1 Ale"] }, ...voids];
+  server.orders = [order(1, ["Fish"], { voids }), order(2, ["Pie"], { voids: both })];
+  const page = await open(browser, server, "pass");
+  for (const [name, band] of [["#1", "CHANGED"], ["#2", "VOID"]])
+    equal(await row(page, name).locator(".voided").textContent(), band, "the mark of " + name);
+}
+
 export async function anOrderThatIsCancelledIsPutAwayFromThePassWithOnePress(server, browser) {
   Object.assign(server.setup, { pass: true, name: "pass" });
   const parts = [{ station: "hot-line", kind: "screen", state: "gone", told: "voided" }];

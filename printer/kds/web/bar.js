@@ -2,7 +2,7 @@
 // another page. Each kind of news has a sound.
 
 import { byId, el, removeChildren, setText } from "./dom.js";
-import { hasUnreadVoid, nameOf, sinceOf } from "./store.js";
+import { nameOf, sinceOf, unreadBand } from "./store.js";
 import { age, clock, now } from "./time.js";
 import { word } from "./words.js";
 
@@ -48,7 +48,7 @@ export class Bar {
   kindsOf(o) {
     const { board, setup } = this.app;
     const is = {
-      void: hasUnreadVoid(o),
+      void: unreadBand(o),
       allergy: o.must_ack_alarm,
       ready: setup.pass && o.ready,
       late: board.level(o) === "late",

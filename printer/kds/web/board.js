@@ -6,7 +6,7 @@ import { partChip } from "./cards.js";
 import { Columns } from "./columns.js";
 import { GAP } from "./divide.js";
 import {
-  fireOf, fireText, hasUnreadVoid, isLater, jobsOf, nameOf, sinceOf, tableOf,
+  fireOf, fireText, isLater, jobsOf, nameOf, sinceOf, tableOf, unreadBand,
 } from "./store.js";
 import { age, now } from "./time.js";
 import { word } from "./words.js";
@@ -140,8 +140,8 @@ export class Board {
     const { pass } = this.app.setup;
     const marks = el("span", { class: "marks" });
     if ((o.alarms || []).length) marks.append(el("span", { class: "alarm", text: "⚠ " + word("allergy") }));
-    if (o.cancelled || hasUnreadVoid(o))
-      marks.append(el("span", { class: "voided", text: word(o.cancelled ? "cancelled" : "void") }));
+    const band = o.cancelled ? "cancelled" : unreadBand(o);
+    if (band) marks.append(el("span", { class: "voided", text: word(band) }));
     if (o.rush) marks.append(el("span", { class: "badge rush", text: word("rush") }));
     for (const p of (!o.cancelled && o.parts) || []) marks.append(partChip(p));
     const toSend = word("send_out") + " " + nameOf(o);

@@ -340,7 +340,7 @@ function count(line) {
   return line.quantity ? line.quantity + "×" : "";
 }
 
-// lineText is a dish of a part, or a void that has voided nothing.
+// lineText is a dish of a part, or what is left of a void, which matches no dish.
 const lineText = (line) => (line.void ? word("void") + " " + (line.text || word("all_of_it")) : line.text);
 
 // noteText is the text of a note, or the sentence that its text is a part of.

@@ -5,7 +5,7 @@ import { el, removeChildren } from "./dom.js";
 import { Card, itemElement } from "./cards.js";
 import { GAP, columnsOf, divide, isInside, place } from "./divide.js";
 import { Places } from "./places.js";
-import { hasUnreadVoid, nameOf } from "./store.js";
+import { nameOf, unreadBand } from "./store.js";
 import { word } from "./words.js";
 
 const WIDTH = 11.5; // of a column at least, in letters' heights: a name and its table fit on one line
@@ -274,7 +274,7 @@ function shell(card, part, of, ...nodes) {
   return el(
     part === 1 ? "article" : "section",
     {
-      class: "card" + (hasUnreadVoid(o) ? " voiding" : "") + (part > 1 ? " continuation" : ""),
+      class: "card" + (unreadBand(o) ? " voiding" : "") + (part > 1 ? " continuation" : ""),
       tabindex: "-1",
       data: { key: o.key },
       "aria-label": nameOf(o) + (of > 1 ? ", " + word("part_of", { part, of }) : ""),

@@ -30,7 +30,7 @@ export class Connection {
 
   start() {
     if (!document.hidden) this.open();
-    setInterval(() => this.check(), 500);
+    setInterval(() => this.keepLive(), 500);
     document.addEventListener("visibilitychange", () => (document.hidden ? this.pause() : this.resume()));
     addEventListener("pagehide", () => this.bye());
     addEventListener("online", () => this.notLive && !document.hidden && this.open());
@@ -61,7 +61,10 @@ export class Connection {
         if (s === this.stream) f(JSON.parse(e.data));
       });
     listen("hello", (h) => this.checkSetup(h.setup));
-    listen("state", (state) => this.noteSign() || this.handler.onState(state));
+    listen("state", (state) => {
+      this.noteSign();
+      this.handler.onState(state);
+    });
     listen("change", (event) => {
       this.noteSign();
       this.handler.onChange(event);
@@ -102,7 +105,7 @@ export class Connection {
   onBeat(beat) {
     setServerTime(beat);
     this.noteSign();
-    this.check();
+    this.keepLive();
     this.confirm();
     // An event that is on its way gets a moment to arrive; then a change was missed.
     const mine = this.store.id;
@@ -110,10 +113,10 @@ export class Connection {
     setTimeout(() => this.store.id === mine && !this.notLive && this.poll(), 1500);
   }
 
-  // check finds out whether this page is live. A connection can stay open although the server hangs or
-  // the network is gone, so silence is the only proof; and a stream that works proves nothing about the
-  // other direction, so confirmations that nobody takes count as much.
-  check() {
+  // keepLive finds out whether this page is live; if not, it connects anew and polls. A connection can stay open
+  // although the server hangs or the network is gone, so silence is the only proof; and a stream that works proves
+  // nothing about the other direction, so confirmations that nobody takes count as much.
+  keepLive() {
     if (document.hidden) return;
     const t = performance.now(),
       most = 2 * this.beat + 500;
@@ -196,7 +199,7 @@ export class Connection {
         this.confirmAll = (await got.json()).fresh && !whole;
         this.confirmed = new Set(all); // one that left the board and comes back is confirmed anew
         this.confirmAgain = this.confirmAgain || this.confirmAll;
-        if (this.notLive) this.check();
+        if (this.notLive) this.keepLive();
       } while (this.confirmAgain && this.stream && this.stream.readyState === 1);
     } catch (e) {
       this.confirmAll = true; // everything again with the next heartbeat

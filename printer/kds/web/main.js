@@ -149,13 +149,15 @@ class App {
   changed() {
     const isFresh = (o) => jobsOf(o).some((j) => !this.knownJobs.has(j));
     const fresh = this.store.open().filter(isFresh);
-    const voided = fresh.find((o) => (o.voids || []).some((v) => !this.knownJobs.has(v.job)));
+    const bands = (o) => (o.voids || []).filter((v) => !this.knownJobs.has(v.job));
+    const voided = fresh.find((o) => bands(o).some((v) => !v.changed)) || fresh.find((o) => bands(o).length);
     for (const o of fresh) this.board.newSince.set(o.key, 0);
     this.knownJobs = this.store.allJobs();
     if (fresh.length) {
       const one = voided || fresh[fresh.length - 1];
       const order = [one.number, tableName(one)].filter(Boolean).join(", ");
-      const what = fresh.length > 1 ? "new_orders" : voided ? "new_void" : "new_order";
+      const news = voided ? (bands(voided).every((v) => v.changed) ? "new_change" : "new_void") : "new_order";
+      const what = fresh.length > 1 ? "new_orders" : news;
       setText(byId(voided ? "announce-now" : "announce"), word(what, { order, n: fresh.length }));
     }
     this.scheduleRefresh();

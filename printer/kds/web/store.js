@@ -96,8 +96,12 @@ export function nameOf(o) {
 // tableName is a table as people say it. The server has put the word before a number.
 export const tableName = (o) => (o.table || "").replace(/^Table /, word("table") + " ");
 
-// hasUnreadVoid reports whether a cancellation waits to be acknowledged, at the pass also by another station.
-export const hasUnreadVoid = (o) => (o.voids || []).some((v) => !v.acked_at);
+// unreadBand is "void" if a cancellation waits to be acknowledged, else "changed" if a ticket that replaces another one
+// does, else "". At the pass it may be another station that has not acknowledged it.
+export function unreadBand(o) {
+  const unread = (o.voids || []).filter((v) => !v.acked_at);
+  return unread.length ? (unread.every((v) => v.changed) ? "changed" : "void") : "";
+}
 
 // tableOf is what stands beside the name: the table, unless the order is called by it.
 export const tableOf = (o) => (o.number ? short((o.table || "").replace(/^table /i, "")) : "");
