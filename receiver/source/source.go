@@ -205,12 +205,10 @@ func (s *Source) next(ctx context.Context) (*Arrival, error) {
 	defer func() { _ = resp.Body.Close() }()
 	limit.Reset(BodyTime(resp.ContentLength))
 
-	// Whatever another server answers, at a wrong address or in the way, is no order.
-	behind, err := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
-	if err != nil || resp.StatusCode == http.StatusOK && resp.Header.Get(HeaderHandle) == "" {
-		return nil, fmt.Errorf("%s is no relay: its answer names no order and does not say how many wait", s.o.URL)
+	behind, err := behindOf(s.o.URL, resp)
+	if err != nil {
+		return nil, err
 	}
-
 	if resp.StatusCode == http.StatusNoContent {
 		return nil, nil
 	}
@@ -333,7 +331,6 @@ func ask(ctx context.Context, o Options, method, path, box string, body []byte) 
 		why = fmt.Errorf("%w: %w", ErrToken, why)
 	}
 	return nil, why
-
 }
 
 // Waiting asks the relay how many requests wait for a venue's box, without taking any. Of o it needs URL, Venue, Token
@@ -345,10 +342,15 @@ func Waiting(ctx context.Context, o Options) (uint64, error) {
 	}
 
 	_ = resp.Body.Close()
-	behind, err := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s is no relay: its answer does not say how many orders wait", o.URL)
-	}
+	return behindOf(o.URL, resp)
+}
 
+// behindOf is how many requests wait, by an answer. Whatever another server answers, at a wrong address or in the way,
+// is no order.
+func behindOf(url string, resp *http.Response) (uint64, error) {
+	behind, err := strconv.ParseUint(resp.Header.Get(HeaderBehind), 10, 64)
+	if err != nil || resp.StatusCode == http.StatusOK && resp.Header.Get(HeaderHandle) == "" {
+		return 0, fmt.Errorf("%s is no relay: its answer names no order and does not say how many wait", url)
+	}
 	return behind, nil
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/cmd/internal/setup"
@@ -91,18 +90,8 @@ func (a *App) Reload() (ReloadResult, error) {
 // loaded tells the log, the metrics and the findings how a reload went.
 func (a *App) loaded(done ReloadResult, err error) (ReloadResult, error) {
 	a.file.reloaded(err)
-	if err != nil {
-		a.metrics.Loaded(false)
-		a.log.Error("configuration not loaded; the previous one stays active",
-			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
-		return ReloadResult{}, err
-	}
-
-	for _, w := range done.Warnings {
-		a.log.Warn("configuration warning", "warning", w)
-	}
-	a.log.Info("configuration loaded", "not_before_a_restart", strings.Join(done.Restart, " "))
-	return done, nil
+	a.metrics.Reloaded(a.log, done.Warnings, done.Restart, err)
+	return done, err
 }
 
 func (a *App) reload() (done ReloadResult, err error) {

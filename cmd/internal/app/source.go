@@ -34,7 +34,7 @@ type relaySource struct {
 	mu     sync.Mutex // guards the fields below
 	conf   config.Source
 	end    context.CancelFunc // ends the fetching with conf
-	source *source.Source     // a reload replaces it; nil: there is none
+	source *source.Source     // it fetches with conf; nil: none does
 }
 
 // use applies a configuration. If anything of it has changed, the connection is made anew; the request in hand is
@@ -45,7 +45,7 @@ func (s *relaySource) use(c config.Source) {
 	if c == s.conf {
 		return
 	}
-	s.conf = c
+	s.conf, s.source = c, nil
 	s.end()
 }
 
@@ -53,12 +53,8 @@ func (s *relaySource) use(c config.Source) {
 func (s *relaySource) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		session, end := context.WithCancel(ctx)
-		s.mu.Lock()
-		s.end = end
-		conf := s.conf
-		s.mu.Unlock()
-		if conf.Enabled() {
-			s.fetch(session, conf)
+		if one := s.begin(end); one != nil {
+			_ = one.Run(session) // nil when session has ended
 		}
 		<-session.Done()
 		end()
@@ -67,32 +63,28 @@ func (s *relaySource) run(ctx context.Context) error {
 	return nil
 }
 
-// fetch fetches with one configuration until ctx ends.
-func (s *relaySource) fetch(ctx context.Context, conf config.Source) {
-	one := source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token, Transport: source.Transport(),
-		Report: s.report, Logger: s.log,
-		Take: func(ctx context.Context, a source.Arrival) error { return s.take(ctx, conf.Venue, a) }})
-
-	s.set(one)
-	defer s.set(nil)
-	_ = one.Run(ctx) // nil when ctx has ended
-}
-
-func (s *relaySource) set(one *source.Source) {
+// begin makes the source of the present configuration, which fetches until it is given another one; nil: none.
+func (s *relaySource) begin(end context.CancelFunc) *source.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.source = one
-}
 
-// state is the configuration and the state of the connection. Between two configurations there is no source.
-func (s *relaySource) state() (conf config.Source, one *source.Source, st source.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st.Down = time.Now()
-	if s.source != nil {
-		st = s.source.Status()
+	conf := s.conf
+	if s.end = end; conf.Enabled() {
+		s.source = source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token,
+			Transport: source.Transport(), Report: s.report, Logger: s.log,
+			Take: func(ctx context.Context, a source.Arrival) error { return s.take(ctx, conf.Venue, a) }})
 	}
-	return s.conf, s.source, st
+	return s.source
+}
+
+// state is the configuration and the state of the connection. Between two configurations there is none.
+func (s *relaySource) state() (config.Source, source.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.source == nil {
+		return s.conf, source.Status{Down: time.Now()}
+	}
+	return s.conf, s.source.Status()
 }
 
 // take stores one request. It returns nil when all of it is on stable storage; only then is the relay told. A crash
@@ -156,7 +148,7 @@ var errNoAnswer = errors.New("it does not answer")
 
 // findings say how the connection to the relay is; none without a relay.
 func (s *relaySource) findings(now time.Time) []finding.Finding {
-	conf, one, st := s.state()
+	conf, st := s.state()
 	if !conf.Enabled() {
 		return nil
 	}
@@ -173,7 +165,7 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 	}
 
 	switch {
-	case one == nil || st.Err == nil && !st.Down.IsZero() && now.Sub(st.Down) < connectingFor:
+	case st.Err == nil && !st.Down.IsZero() && now.Sub(st.Down) < connectingFor:
 		found.ID, found.Level, found.Text = "relay/connecting", finding.Warn, "connecting"
 	case st.Err != nil && st.Down.IsZero(): // one is in hand, so the relay is there
 		found.ID, found.Level, found.Text, found.Detail = "relay/not_taken", finding.Fail,
@@ -203,7 +195,7 @@ func (*relaySource) Describe(chan<- *prometheus.Desc) {}
 
 // Collect exports the state of the connection, if there is a relay.
 func (s *relaySource) Collect(ch chan<- prometheus.Metric) {
-	conf, _, st := s.state()
+	conf, st := s.state()
 	if !conf.Enabled() {
 		return
 	}

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"fmt"
+	"log/slog"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -30,6 +32,22 @@ func NewConfigMetrics(reg prometheus.Registerer) *ConfigMetrics {
 		reloadAt: factory.NewGauge(prometheus.GaugeOpts{Name: "ticketrail_config_last_reload_success_timestamp_seconds",
 			Help: "When the active configuration was applied."}),
 	}
+}
+
+// Reloaded tells the log and the metrics how a reload went: the warnings of the file, and the keys that were changed
+// and take effect only after a restart.
+func (m *ConfigMetrics) Reloaded(log *slog.Logger, warnings, restart []string, err error) {
+	m.Loaded(err == nil)
+	if err != nil {
+		log.Error("configuration not loaded; the previous one stays active",
+			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+
+	for _, w := range warnings {
+		log.Warn("configuration warning", "warning", w)
+	}
+	log.Info("configuration loaded", "not_before_a_restart", strings.Join(restart, " "))
 }
 
 // Loaded keeps the time of the last success after a failed reload: an alert can say since when the

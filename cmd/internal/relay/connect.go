@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -19,11 +18,18 @@ import (
 
 // connect returns a connection that is made in the background, and again whenever it ends, for ever: the servers may
 // be away when a relay starts.
-func connect(c config.NATS, name string, log *slog.Logger, more ...nats.Option) (*nats.Conn, error) {
+func connect(c config.NATS, name string, log *slog.Logger) (*nats.Conn, error) {
 	options := append(connectOptions(c, name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
-		nats.CustomReconnectDelay(reconnectDelay), nats.IgnoreAuthErrorAbort(), logConnection(log))
-	return nats.Connect(strings.Join(c.URLs, ","), append(options, more...)...)
+		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectJitter, reconnectJitter),
+		nats.IgnoreAuthErrorAbort(), logConnection(log))
+	return nats.Connect(strings.Join(c.URLs, ","), options...)
 }
+
+// The pause after no server of the list was reached.
+const (
+	reconnectWait   = 250 * time.Millisecond
+	reconnectJitter = time.Second
+)
 
 // user is the servers' only one.
 const user = "relay"
@@ -45,12 +51,6 @@ func connectOptions(c config.NATS, name string) []nats.Option {
 		options = append(options, nats.RootCAs(c.CAFile))
 	}
 	return options
-}
-
-// reconnectDelay is asked when no server of the list was reached.
-func reconnectDelay(attempts int) time.Duration {
-	most := min(4*time.Second, 250*time.Millisecond<<min(attempts, 10))
-	return most/2 + rand.N(most/2)
 }
 
 // logConnection logs the states of the connection, each once: a server that is away for an evening must not

@@ -97,23 +97,11 @@ func (s *server) reload() {
 		s.mu.Unlock()
 	}
 	if err != nil {
-		s.loaded.Loaded(false)
-		s.log.Error("configuration not loaded; the previous one stays active",
-			"err", strings.ReplaceAll(err.Error(), "\n", "; "))
+		s.loaded.Reloaded(s.log, nil, nil, err)
 		return
 	}
-
-	s.loaded.Loaded(true)
 	s.level.Set(conf.Log.Slog())
-	for _, w := range conf.Warnings {
-		s.log.Warn("configuration warning", "warning", w)
-	}
-	if keys := conf.NeedsRestart(s.start); len(keys) > 0 {
-		s.log.Warn("configuration loaded; keys that were changed take effect only after a restart",
-			"keys", strings.Join(keys, " "))
-		return
-	}
-	s.log.Info("configuration loaded")
+	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.start), nil)
 }
 
 // unlessUnsure answers 503 to a venue that this relay does not know although it may be one: after a 403 the service

@@ -95,31 +95,26 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer relay.nc.Close() // by then, each request that was begun has its answer
 
-	parts, stop := context.WithCancel(context.WithoutCancel(ctx))
-	group, parts := errgroup.WithContext(parts)
-	end := func() error { stop(); return group.Wait() }
-	defer func() { _ = end() }()
+	stoppable, stop := context.WithCancel(ctx)
+	group, running := errgroup.WithContext(stoppable) // it ends with ctx, or when a part fails
+	defer func() { stop(); _ = group.Wait() }()
 
 	run := func(name string, part func(context.Context) error) {
 		group.Go(func() error {
-			if err := part(parts); err != nil {
+			if err := part(running); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil
 		})
 	}
 
-	// It ends with ctx, or when a part fails.
-	running, cancel := context.WithCancelCause(parts)
-	defer cancel(nil)
-	context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	if err := relay.serve(running, run); err != nil && running.Err() == nil {
 		return err
 	}
 
 	relay.log.Info("stopping", "reason", context.Cause(running))
 	relay.notify("STOPPING=1\nSTATUS=answering the current requests")
-	err = end()
+	err = group.Wait()
 	relay.log.Info("stopped")
 
 	if ctx.Err() != nil {
@@ -209,15 +204,15 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 	}
 	s.door = door
 
-	first := make(chan struct{})
-	known := sync.OnceFunc(func() { close(first) })
-	run("watch", func(ctx context.Context) error { return s.runWatch(ctx, known) })
-	select {
-	case <-first:
-	case <-ctx.Done():
+	s.runWatch(ctx, func() bool { return s.venues() >= 0 })
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 
+	run("watch", func(ctx context.Context) error {
+		s.runWatch(ctx, func() bool { return false })
+		return nil
+	})
 	run("door", s.door.Run)
 	run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream, s.door.Look) })
 	return nil

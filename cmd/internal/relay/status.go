@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +33,13 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 
 	nodes := make([]error, len(conf.NATS.URLs))
 	for i, url := range conf.NATS.URLs {
-		wg.Go(func() { nodes[i] = tryNode(conf.NATS, url) })
+		wg.Go(func() {
+			nc, err := askNodes(conf.NATS, nodeWithin, url)
+			if err == nil {
+				nc.Close()
+			}
+			nodes[i] = err
+		})
 	}
 	overview, err := ask(ctx, conf)
 	wg.Wait()
@@ -57,28 +62,20 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 	return overview
 }
 
-// tryNode connects to one node.
-func tryNode(c config.NATS, url string) error {
-	nc, err := nats.Connect(url, append(connectOptions(c, "ticketrail relay status"), nats.NoReconnect(),
-		nats.Timeout(nodeWithin), nats.IgnoreDiscoveredServers())...)
-	if err == nil {
-		nc.Close()
-	}
-	return err
+// askNodes connects to one of these nodes, each of which has so long to answer.
+func askNodes(c config.NATS, within time.Duration, urls ...string) (*nats.Conn, error) {
+	return nats.Connect(strings.Join(urls, ","), append(connectOptions(c, "ticketrail relay status"),
+		nats.NoReconnect(), nats.Timeout(within), nats.IgnoreDiscoveredServers())...)
 }
 
 // ask reads as much as it can. The venues get the time that the stream leaves.
 func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
-	nc, err := connect(conf.NATS, "ticketrail relay status", slog.New(slog.DiscardHandler),
-		nats.Timeout(statusWithin/2/time.Duration(len(conf.NATS.URLs)))) // it tries one after the other
+	each := statusWithin / 2 / time.Duration(len(conf.NATS.URLs)) // it tries one after the other
+	nc, err := askNodes(conf.NATS, each, conf.NATS.URLs...)
 	if err != nil {
-		return o, err
+		return o, fmt.Errorf("no node answers: %w", err)
 	}
-
 	defer nc.Close()
-	if err := connected(ctx, nc); err != nil {
-		return o, err
-	}
 
 	stream, err := store.Attach(ctx, nc)
 	if err != nil {
@@ -94,20 +91,4 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 			"systemctl status ticketrail-relay on each")
 	}
 	return o, errors.Join(boxesErr, err)
-}
-
-// connected waits for a connection.
-func connected(ctx context.Context, nc *nats.Conn) error {
-	is := nc.StatusChanged(nats.CONNECTED)
-	defer nc.RemoveStatusListener(is)
-
-	if nc.IsConnected() {
-		return nil
-	}
-	select {
-	case <-is:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("no node answers: %w", ctx.Err())
-	}
 }

@@ -33,12 +33,11 @@ type watch struct {
 	ready   func() string
 	options store.Options            // of the stream, as configured
 	last    atomic.Pointer[Overview] // nil until the servers have answered once
-	failed  atomic.Pointer[string]   // why the stream takes no orders; nil: it does, as far as is known
+	failed  atomic.Value             // a string: why the stream takes no orders; empty: it does, as far as is known
 }
 
-// runWatch looks at the venues until ctx ends: now and then, and when one was changed. It calls known when it has seen
-// them for the first time.
-func (s *server) runWatch(ctx context.Context, known func()) error {
+// runWatch looks at the venues until ctx ends or enough says so: now and then, and when one was changed.
+func (s *server) runWatch(ctx context.Context, enough func() bool) {
 	last := ""
 	for ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, lookEvery)
@@ -65,8 +64,8 @@ func (s *server) runWatch(ctx context.Context, known func()) error {
 				s.log.Warn("the servers do not say how all venues are", "err", err)
 			}
 		}
-		if s.venues() >= 0 {
-			known()
+		if enough() {
+			return
 		}
 
 		select {
@@ -76,7 +75,6 @@ func (s *server) runWatch(ctx context.Context, known func()) error {
 		case <-ctx.Done():
 		}
 	}
-	return nil
 }
 
 // pause waits for some time, or until ctx ends.
@@ -118,16 +116,13 @@ func (w *watch) runReady(ctx context.Context, s *store.Stream, look func()) erro
 		_, err := s.State(attempt, w.options)
 		cancel()
 
-		wait, failed := lookEvery, w.failed.Load() != nil
-		var why *string
+		wait, why := lookEvery, ""
 		if err != nil {
-			text := err.Error()
-			why = &text
-			wait = openAgain // a load balancer sends it nothing until it says that it is ready
+			wait, why = openAgain, err.Error() // a load balancer sends it nothing until it says that it is ready
 		}
+		trouble = trouble || (w.notReady() == "") != (err == nil)
 		w.failed.Store(why)
 
-		trouble = trouble || failed != (err != nil)
 		if trouble && time.Since(looked) > lookAgain {
 			look()
 			trouble, looked = false, time.Now()
@@ -146,10 +141,8 @@ func (w *watch) runReady(ctx context.Context, s *store.Stream, look func()) erro
 
 // notReady says that the stream takes nothing, as far as is known.
 func (w *watch) notReady() string {
-	if why := w.failed.Load(); why != nil {
-		return *why
-	}
-	return ""
+	why, _ := w.failed.Load().(string)
+	return why
 }
 
 // Describe implements [prometheus.Collector]. It names nothing: each venue and server has series of its own.
