@@ -17,28 +17,16 @@ func TestEveryModelIsComplete(t *testing.T) {
 		if got, ok := Lookup(p.Name); !ok || !cmp.Equal(got, p) {
 			t.Fatalf("%q is listed, but Lookup returns something else", p.Name)
 		}
-		if p.Columns < 20 || p.Dots < p.Columns*8 || p.About == "" {
-			t.Errorf("%s: %q, %d columns on %d dots", p.Name, p.About, p.Columns, p.Dots)
-		}
-		if p.FeedBeforeCut < 1 || (p.Cutter == NoCutter && p.FeedBeforeCut < 4) {
-			t.Errorf("%s: %d lines before the cut or the tear bar are too few", p.Name, p.FeedBeforeCut)
-		}
-		if len(p.CodePages) == 0 || p.CodePages[0] != (CodePage{0, "CP437"}) {
-			t.Errorf("%s: the first code page is %v", p.Name, p.CodePages)
-		}
-		if p.Buzzer == Drawer {
-			t.Errorf("%s: opens a cash drawer by default", p.Name)
-		}
+		wantTrue(t, p.Columns >= 20 && p.Dots >= p.Columns*8 && p.About != "", p.Name, p.About, p.Columns, p.Dots)
+		wantTrue(t, p.FeedBeforeCut >= 1 && (p.Cutter != NoCutter || p.FeedBeforeCut >= 4), p.Name, p.FeedBeforeCut)
+		wantTrue(t, len(p.CodePages) != 0 && p.CodePages[0] == (CodePage{0, "CP437"}), p.Name, p.CodePages)
+		wantTrue(t, p.Buzzer != Drawer, p.Name)
 		want := Auto
 		if strings.HasPrefix(p.Name, "epson-tm-u220") {
 			want = ByStatus
-			if p.Raster != NoRaster || p.Sizing != Doubled || !p.TwoColour {
-				t.Errorf("%s is an impact printer: %+v", p.Name, p)
-			}
+			wantTrue(t, p.Raster == NoRaster && p.Sizing == Doubled && p.TwoColour, p.Name, p)
 		}
-		if p.Confirm != want {
-			t.Errorf("%s: confirm %s, want %s", p.Name, p.Confirm, want)
-		}
+		wantTrue(t, p.Confirm == want, p.Name, p.Confirm, want)
 	}
 	if _, ok := Lookup("typewriter"); ok {
 		t.Error("a model that is not there was found")
@@ -50,9 +38,8 @@ func TestTheDocumentedModelsExist(t *testing.T) {
 		"bixolon-srp-350", "citizen-ct-s310", "epson-tm-m30", "epson-tm-t20", "epson-tm-t88", "epson-tm-u220",
 		"epson-tm-u220b", "generic-58mm", "generic-80mm", "rongta-80mm", "star-escpos", "xprinter-80mm",
 	}
-	if diff := cmp.Diff(want, Names()); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, Names())
+	wantTrue(t, diff == "", diff)
 }
 
 func TestAModelWithAMistakeIsRefused(t *testing.T) {
@@ -75,9 +62,8 @@ func TestANumberMayHaveAnyTypeThatAFileIsDecodedTo(t *testing.T) {
 	want := p
 	want.Columns, want.Dots, want.FeedBeforeCut, want.LinesPerSecond = 42, 512, 6, 12
 	want.CodePages = []CodePage{{2, "CP850"}}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got)\n%s", err, diff)
-	}
+	diff := cmp.Diff(want, got)
+	wantTrue(t, err == nil && diff == "", err, diff)
 	if again, _ := Lookup("generic-80mm"); !cmp.Equal(again, p) {
 		t.Error("an override changed the model")
 	}
@@ -95,9 +81,7 @@ func TestEachWordThatTheProgramKnowsIsAValueOfItsKey(t *testing.T) {
 		"confirm":  fmt.Sprint([]Confirm{Auto, ByProcessID, ByStatus, NoConfirm}),
 	} {
 		for _, k := range p.keys() {
-			if k.name == name && fmt.Sprint(k.words) != words {
-				t.Errorf("%s takes %s, the program knows %s", name, k.words, words)
-			}
+			wantTrue(t, k.name != name || fmt.Sprint(k.words) == words, name, k.words, words)
 		}
 	}
 }
@@ -131,22 +115,14 @@ func TestTheErrorOfAnInvalidOverrideNamesTheValidValues(t *testing.T) {
 	} {
 		got, err := p.Override(map[string]any{c.key: c.v})
 		if c.want == "" {
-			if err != nil {
-				t.Errorf("%s: %v: %v", c.key, c.v, err)
-			}
+			wantTrue(t, err == nil, c.key, c.v, err)
 			continue
 		}
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s: %v: %v, want %s", c.key, c.v, err, c.want)
-		}
-		if !cmp.Equal(got, p) {
-			t.Errorf("%s: %v changed the profile all the same", c.key, c.v)
-		}
+		wantTrue(t, err != nil && strings.HasPrefix(err.Error(), c.want), c.key, c.v, err, c.want)
+		wantTrue(t, cmp.Equal(got, p), c.key, c.v)
 	}
 	_, err := p.Override(map[string]any{"raster": "none", "qr": "raster", "two_byte": "gb18030", "sizing": "doubled"})
-	if err == nil || strings.Count(err.Error(), "\n") != 1 {
-		t.Errorf("two contradictions, told: %v", err)
-	}
+	wantTrue(t, err != nil && strings.Count(err.Error(), "\n") == 1, err)
 }
 
 func TestErrorsAreShortAndContainNoControlCharacters(t *testing.T) {
@@ -178,9 +154,16 @@ func TestTheYAMLAndTheJSONOfAProfileAreValidOverrides(t *testing.T) {
 			}
 			delete(over, "name")
 			got, err := Profile{Name: want.Name}.Override(over)
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("%s: %v, %s", want.Name, err, diff)
-			}
+			diff := cmp.Diff(want, got)
+			wantTrue(t, err == nil && diff == "", want.Name, err, diff)
 		}
+	}
+}
+
+// wantTrue checks that something holds, and says the values that it is about.
+func wantTrue(t testing.TB, holds bool, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf("failed: %+v", values)
 	}
 }

@@ -48,9 +48,8 @@ func TestALineThatWasCutOffIsFollowedByAWholeOne(t *testing.T) {
 	if _, _, err := l.print(t.Context(), delivery(1)); err != nil {
 		t.Fatal(err)
 	}
-	if got := lines(t, path); len(got) != 1 || got[0].Job != 1 {
-		t.Errorf("%+v", got)
-	}
+	got := lines(t, path)
+	wantTrue(t, len(got) == 1 && got[0].Job == 1, got)
 }
 
 func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
@@ -64,12 +63,8 @@ func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 	} {
 		l := open(t, Options{To: "file://" + path})
 		_, begun, err := l.print(t.Context(), delivery(1))
-		if begun || !ticket.IsNotReady(err) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: begun %v, %v", path, begun, err)
-		}
-		if path != dir && l.Check(t.Context()) == nil {
-			t.Errorf("%s: the check finds nothing", path)
-		}
+		wantTrue(t, !begun && ticket.IsNotReady(err) && strings.Contains(err.Error(), want), path, begun, err)
+		wantTrue(t, path == dir || l.Check(t.Context()) != nil, path)
 	}
 }
 
@@ -95,9 +90,8 @@ func TestAFullDiskKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 		}
 	}
 	must(t, os.Rename(path, path+".1"))
-	if got := lines(t, path+".1"); len(got) != written || written < 10 {
-		t.Errorf("%d were written, %d are there", written, len(got))
-	}
+	got := lines(t, path+".1")
+	wantTrue(t, len(got) == written && written >= 10, written, len(got))
 }
 
 func TestNothingIsWrittenIfTheBeginningIsNotStored(t *testing.T) {
@@ -107,9 +101,7 @@ func TestNothingIsWrittenIfTheBeginningIsNotStored(t *testing.T) {
 		l := open(t, Options{To: to, Stdout: &out})
 		failed := errors.New("the disk")
 		_, err := l.Print(t.Context(), delivery(1), func(context.Context) error { return failed })
-		if !errors.Is(err, failed) || out.Len() > 0 {
-			t.Errorf("%s: %v, %q", to, err, out.String())
-		}
+		wantTrue(t, errors.Is(err, failed) && out.Len() == 0, to, err, out.String())
 	}
 	if b, err := os.ReadFile(path); err != nil || len(b) > 0 {
 		t.Errorf("%q %v", b, err)
@@ -145,9 +137,8 @@ func TestAFileThatIsMovedAwayIsMadeAnew(t *testing.T) { // as logrotate does
 		if _, _, err := l.print(t.Context(), delivery(job)); err != nil {
 			t.Fatal(err)
 		}
-		if got := lines(t, path); len(got) != 1 || got[0].Job != job {
-			t.Errorf("%+v", got)
-		}
+		got := lines(t, path)
+		wantTrue(t, len(got) == 1 && got[0].Job == job, got)
 		must(t, os.Rename(path, path+".1"))
 	}
 }
@@ -193,5 +184,13 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// wantTrue checks that something holds, and says the values that it is about.
+func wantTrue(t testing.TB, holds bool, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf("failed: %+v", values)
 	}
 }
