@@ -39,22 +39,31 @@ type deviceConn struct {
 	writeErr error      // of the first write that failed after some bytes
 }
 
+// openFile opens a device or a file. O_NONBLOCK, because the open of a serial line may otherwise wait for a carrier
+// signal, and that of a pipe for its reader; O_NOCTTY, so that a line never becomes the daemon's terminal.
+func openFile(ctx context.Context, path string, flags int) (file *os.File, err error) {
+	if err = ctx.Err(); err == nil {
+		file, err = os.OpenFile(path, flags|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0o640)
+	}
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	return file, nil
+}
+
 // openDevice opens a character device for writing and, if possible, for reading. A terminal device
-// is set to raw mode; its speed is kept, because only serial:// sets that. O_NONBLOCK, because the
-// open of a serial line may otherwise wait for a carrier signal; O_NOCTTY, so that a line never
-// becomes the daemon's terminal.
-func openDevice(path string) (Conn, error) {
-	const flags = syscall.O_NONBLOCK | syscall.O_NOCTTY
-	file, err := os.OpenFile(path, os.O_RDWR|flags, 0)
+// is set to raw mode; its speed is kept, because only serial:// sets that.
+func openDevice(ctx context.Context, path string) (Conn, error) {
+	file, err := openFile(ctx, path, os.O_RDWR)
 	back := err == nil
 	switch {
 	// A device that may not be read, or a driver that has no read, still prints.
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EINVAL):
-		file, err = os.OpenFile(path, os.O_WRONLY|flags, 0)
+		file, err = openFile(ctx, path, os.O_WRONLY)
 	}
 
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, err
 	}
 
 	line, err := setRaw(file)

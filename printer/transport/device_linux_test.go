@@ -44,7 +44,7 @@ func TestWritingWaitsForDSR(t *testing.T) {
 	// The DSR signal is simulated, because a pseudo-terminal has none.
 	slow.Test(t, "/dev/ptmx")
 	printer, path := OpenPTY(t)
-	c, err := openDevice(path)
+	c, err := openDevice(t.Context(), path)
 	Must(t, err)
 	defer c.Close()
 	var ready atomic.Bool

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // A fileDialer opens a device file, a named pipe or a regular file.
@@ -20,24 +19,19 @@ type fileDialer struct{ path string }
 // place of /dev/usb/lp0 while the printer is unplugged would take every later ticket too. O_EXCL,
 // so that a device that appears between the two opens is not taken for a new file.
 func (d fileDialer) Dial(ctx context.Context) (Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, openError(d.path, err)
-	}
-
 	if info, err := os.Stat(d.path); err == nil && info.Mode()&fs.ModeCharDevice != 0 {
-		return openDevice(d.path)
+		return openDevice(ctx, d.path)
 	}
 
-	const flags = os.O_WRONLY | os.O_APPEND | syscall.O_NONBLOCK | syscall.O_NOCTTY
-	file, err := os.OpenFile(d.path, flags, 0)
+	file, err := openFile(ctx, d.path, os.O_WRONLY|os.O_APPEND)
 	created := false
 	if errors.Is(err, fs.ErrNotExist) && mayCreate(d.path) {
-		file, err = os.OpenFile(d.path, flags|os.O_CREATE|os.O_EXCL, 0o640)
+		file, err = openFile(ctx, d.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL)
 		created = err == nil
 	}
 
 	if err != nil {
-		return nil, openError(d.path, err)
+		return nil, err
 	}
 
 	info, err := file.Stat()

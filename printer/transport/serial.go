@@ -86,19 +86,15 @@ func parseSerial(rest string) (Dialer, error) {
 // unusual ones). Data goes through a file descriptor of our own: the library's writes have no deadline, its
 // Close does not interrupt them, and it does not support flow control.
 func (d serialDialer) Dial(ctx context.Context) (Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, openError(d.path, err)
-	}
-
 	// Resolved once, so that both opens lead to the same device even if the link changes between them.
 	path, err := filepath.EvalSymlinks(d.path)
 	if err != nil {
 		return nil, openError(d.path, err)
 	}
 
-	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	file, err := openFile(ctx, path, os.O_RDWR)
 	if err != nil {
-		return nil, openError(d.path, err)
+		return nil, err
 	}
 
 	conn := &deviceConn{f: file, path: d.path, readable: true, tty: true}

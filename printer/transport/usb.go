@@ -41,15 +41,11 @@ func parseUSB(rest string) (Dialer, error) {
 }
 
 func (d usbDialer) Dial(ctx context.Context) (Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, openError(d.String(), err)
-	}
-
 	name, err := d.find()
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", d, err)
 	}
-	return openDevice(filepath.Join(d.dev, "usb", name))
+	return openDevice(ctx, filepath.Join(d.dev, "usb", name))
 }
 
 func (d usbDialer) String() string {
