@@ -18,8 +18,7 @@ func TestAPrinterThatAnswersNoHelloGetsALimitedNumberOfNULs(t *testing.T) {
 			_, _ = c.Write(id)
 		}
 	}), func(r *harness) {
-		r.want("A1", "confirmed")
-		hangUp(r.d)
+		r.wantAlone("A1", "confirmed")
 		hangs = true
 		s := r.dev.Dialer.(*scriptedPrinter)
 		before := strings.Count(s.all(), "\x00")
@@ -38,8 +37,7 @@ func TestAnAnswerBefore20SecondsArePastIsWaitedFor(t *testing.T) {
 			}
 		}), func(r *harness) {
 			if !first {
-				r.want("A1", "confirmed")
-				hangUp(r.d)
+				r.wantAlone("A1", "confirmed")
 			}
 			at = time.Now().Add(late)
 			r.want("A2", "confirmed")
@@ -80,8 +78,7 @@ func TestTheTicketBeginsOnlyWhenNoMoreAnswersToGSrCome(t *testing.T) {
 			_, _ = c.Write(make([]byte, n))
 		}
 	}), func(r *harness) {
-		r.want("A1", "processed")
-		hangUp(r.d)
+		r.wantAlone("A1", "processed")
 		old = 4
 		r.want("A2", "doubt")
 	})
@@ -105,8 +102,7 @@ func TestOneAnswerToGSrOnANewConnectionIsNoHello(t *testing.T) {
 			_, _ = c.Write(make([]byte, n))
 		}
 	}), func(r *harness) {
-		r.want("A1", "processed")
-		hangUp(r.d)
+		r.wantAlone("A1", "processed")
 		old = true
 		r.want("A2", "doubt")
 	})
@@ -162,8 +158,7 @@ func TestAHelloThatIsNotTakenInTimeIsAskedAgain(t *testing.T) {
 			_, _ = c.Write(id)
 		}
 	}), func(r *harness) {
-		r.want("A1", "confirmed")
-		hangUp(r.d)
+		r.wantAlone("A1", "confirmed")
 		lost.Store(1)
 		r.want("A2", "confirmed")
 	})
@@ -271,8 +266,7 @@ func TestTheQuestionBehindATicketHasTwoSecondsOfItsOwn(t *testing.T) {
 					time.Sleep(pause)
 				}
 			}), func(_ *printer.DeviceOptions, o *printer.Options) { o.PerKiB = time.Microsecond })
-			r.want("A1", "confirmed")
-			hangUp(r.d)
+			r.wantAlone("A1", "confirmed")
 			slow.Store(1)
 			r.want("A2", want)
 			time.Sleep(pause)
@@ -288,8 +282,7 @@ func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
 		}
 		answersIDs(c, all)
 	}}, func(r *harness) {
-		r.want("A1", "confirmed")
-		hangUp(r.d)
+		r.wantAlone("A1", "confirmed")
 		only.Store(true)
 		r.want("A2", "confirmed").within(r, 0, 3*time.Second)
 	})

@@ -1,6 +1,9 @@
 package printer_test
 
 import (
+	"context"
+	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,6 +11,7 @@ import (
 
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
+	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/queuetest"
 )
@@ -124,4 +128,210 @@ func TestAPrinterThatClosesForAQuestionPrintsWithout(t *testing.T) {
 		r.wantPaper("A1 A2")
 		r.wantState(printer.Silent)
 	})
+}
+
+func TestAStoredCapabilityCountsIfAProbeCanHaveFoundItWithThisConfiguration(t *testing.T) {
+	for stored, counts := range map[string]bool{
+		`"fence":"process_id","real_time":[1,2,3,4],"profile":"slim","confirm":"auto"`: true,
+		`"fence":"process_id","real_time":[1,4]`:                                       true, // an older version's
+		`"fence":"process_id","real_time":[1],"answers_cut_off":true`:                  true, // an older version's
+		`"fence":"status","real_time":[]`:                                              true,
+		`"fence":"","real_time":[2],"probed":"2000-01-01T00:00:00Z"`:                   true,
+		`"fence":"process_id","real_time":[1],"profile":"wide"`:                        false,
+		`"fence":"process_id","real_time":[1],"confirm":"status"`:                      false,
+		`"fence":"process_id","real_time":[0]`:                                         false,
+		`"fence":"process_id","real_time":[5]`:                                         false,
+		`"fence":"process_id","real_time":[1,1]`:                                       false,
+		`"fence":"process_id","real_time":[2,1]`:                                       false,
+		`"fence":"","real_time":[]`:                                                    false,
+	} {
+		slim := func(d *printer.DeviceOptions, _ *printer.Options) { d.Profile = "slim" }
+		withHarness(t, answersAll(), slim, func(r *harness) {
+			r.mem.Set("grill", "{"+stored+"}")
+			wantEqual(t, r.print("A1").err, nil)
+			probed := r.mem.Writes() > 0
+			wantTrue(t, probed != counts, stored, probed)
+		})
+	}
+}
+
+func TestAPrinterWithAFenceIsNotProbedAgain(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.want("A1", "confirmed")
+		time.Sleep(48 * time.Hour)
+		r.want("A2", "confirmed")
+		wantEqual(t, r.mem.Writes(), 1)
+	})
+}
+
+func TestOnlyTheFirstTicketOfASilentPrinterWaitsForItsFirstAnswerAndNothingIsStored(t *testing.T) {
+	withHarness(t, virtual.Options{Kanji: true}, nil, func(r *harness) {
+		r.want("A1", "sent").within(r, 20*time.Second, 30*time.Second)
+		time.Sleep(time.Hour) // it is probed again
+		r.want("A2", "sent").within(r, 0, 2*time.Second)
+		wantTrue(t, r.mem.Writes() == 0, r.mem.Value("grill"))
+	})
+}
+
+func TestWithPollsNoTicketWaitsForTheProbeAfterAnHour(t *testing.T) {
+	poll := func(d *printer.DeviceOptions, _ *printer.Options) { d.PollEvery = time.Minute }
+	withHarness(t, virtual.Options{Kanji: true}, poll, func(r *harness) {
+		r.want("A1", "sent")
+		time.Sleep(2 * time.Hour)
+		r.want("A2", "sent").within(r, 0, 200*time.Millisecond)
+	})
+}
+
+func TestAPersonsProbeIsRefusedIfNothingMayBeAsked(t *testing.T) {
+	none := func(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = profile.NoConfirm }
+	withHarness(t, answersAll(), none, func(r *harness) {
+		if _, err := r.d.Probe(r.t.Context()); err == nil || !strings.Contains(err.Error(), "confirm: none") {
+			t.Error(err)
+		}
+		n := r.v.ClientCount()
+		wantTrue(t, n == 0, n)
+	})
+}
+
+func TestAPersonsProbeUsesANewConnection(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.want("A1", "confirmed")
+		if _, err := r.d.Probe(r.t.Context()); err != nil || r.v.ClientCount() != 2 {
+			t.Errorf("%d connections, %v", r.v.ClientCount(), err)
+		}
+	})
+}
+
+func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
+	// A poll ends whenever a ticket comes.
+	withScript(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		later(100*time.Millisecond, func() {
+			if id := idReply(all); !answerStatus(c, all) && id != nil {
+				_, _ = c.Write(id)
+			}
+		})
+	}}, func(r *harness) {
+		for range 5 {
+			ctx, cancel := context.WithTimeout(r.t.Context(), 250*time.Millisecond)
+			if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "clean" {
+				t.Errorf("%s, %v", o.kind(), o.err)
+			}
+			cancel()
+			wantEqual(t, r.d.Status().State, printer.Unknown)
+		}
+		r.want("A1", "confirmed")
+	})
+}
+
+// dropper answers everything and drops the connection at the first fence, if drop says so.
+func dropper(drop *bool) *scriptedPrinter {
+	return answering(func(c net.Conn, all string) {
+		if idReply(all) != nil && *drop { // in this order: the test sets drop while a cut is read
+			_ = c.Close()
+		}
+		answersIDs(c, all)
+	})
+}
+
+func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
+	drop := true
+	withScript(t, dropper(&drop), func(r *harness) {
+		for range 2 {
+			r.want("A1", "clean")
+			r.wantState(printer.Unreachable)
+			wantTrue(t, !r.d.Connected(), "the connection was not closed")
+		}
+		drop = false
+		r.want("A1", "confirmed")
+		drop = true
+		if s, err := r.d.Probe(r.t.Context()); err == nil || s.BestProof != "confirmed" {
+			t.Errorf("%v, %+v", err, s)
+		}
+		drop = false
+		r.want("A1", "confirmed")
+	})
+}
+
+func TestALateAnswerDuringTheProbeIsNotTakenForAnotherOne(t *testing.T) {
+	// An answer to DLE EOT does not name its question. The drawer's bit of n = 1 is the cover's of n = 2.
+	const ms = time.Millisecond
+	for name, delays := range map[string]map[int]time.Duration{
+		"only n = 1 is answered, late":                        {1: 300 * ms},
+		"n = 4 is answered after its time":                    {1: 75 * ms, 2: 50 * ms, 3: 25 * ms, 4: 250 * ms},
+		"n = 4 is answered after its time, the others slowly": {1: 100 * ms, 2: 100 * ms, 3: 100 * ms, 4: 250 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withScript(t, &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+				if id := idReply(all); id != nil {
+					_, _ = c.Write(id)
+					return
+				}
+				for n := range 4 {
+					d := delays[n+1]
+					if d == 0 || !last(all, "\x10\x04"+string(rune(n+1))) {
+						continue
+					}
+					b := byte(0x12)
+					if n == 0 {
+						b = 0x16
+					}
+					later(d, func() { _, _ = c.Write([]byte{b}) })
+				}
+			}}, func(r *harness) {
+				r.want("A1", "confirmed")
+				r.wantState(printer.Ready)
+			})
+		})
+	}
+}
+
+// pusher answers GS r, and GS a 14 with push.
+func pusher(push string) *scriptedPrinter {
+	asked := countGSr()
+	return answering(func(c net.Conn, all string) {
+		if last(all, "\x1da\x0e") {
+			_, _ = c.Write([]byte(push))
+		}
+		_, _ = c.Write(make([]byte, asked(c, all)))
+	})
+}
+
+func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
+	for push, used := range map[string]bool{
+		"":                         false,
+		"\x10\x00\x00\x0f":         true,
+		"\x00":                     false,
+		"\x10\x00\x00\x0f\x00":     false,
+		"\x10\x00\x00\x0f\x00\x00": false,
+	} {
+		s := pusher(push)
+		withScript(t, s, func(r *harness) {
+			r.want("A1", "processed")
+			stored, off := r.mem.Value("grill"), strings.Contains(s.all(), "\x1da\x00")
+			if !strings.Contains(stored, fmt.Sprintf(`"automatic_status":%t`, used)) || off == used {
+				t.Errorf("%q: stored %s, switched off: %t", push, stored, off)
+			}
+			hangUp(r.d)
+			wantTrue(t, !used || strings.HasSuffix(s.all(), "\x1da\x00"), "the next client gets the status unasked")
+		})
+	}
+}
+
+func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsThatOfAPrintServer(t *testing.T) {
+	for name, status := range map[string]func(c net.Conn, n byte){
+		"it stays": func(c net.Conn, _ byte) { _, _ = c.Write([]byte{0x12}) },
+		"the cover opened": func(c net.Conn, n byte) {
+			_, _ = c.Write([]byte{map[bool]byte{true: 0x16, false: 0x12}[n == 2]})
+			if n == 4 {
+				_ = c.Close()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withScript(t, slowStatus(0, status), func(r *harness) {
+				o := r.want("A1", "doubt")
+				wantTrue(t, !strings.Contains(o.err.Error(), "print server"), o.err)
+			})
+		})
+	}
 }

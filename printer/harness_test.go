@@ -160,6 +160,13 @@ func (r *harness) want(name, kind string) outcome {
 	return r.wantFrom(r.p, orderOf(name), kind)
 }
 
+// wantAlone is want with a ticket behind which the connection is closed.
+func (r *harness) wantAlone(name, kind string) {
+	r.t.Helper()
+	r.want(name, kind)
+	hangUp(r.d)
+}
+
 // wantFrom prints a ticket and checks its outcome. A ticket is confirmed before it is cut: wantFrom returns when the
 // printer has taken the cut too, so that a fault that a test makes next is one of the next ticket.
 func (r *harness) wantFrom(p *printer.Paper, d ticket.Delivery, kind string) outcome {

@@ -66,8 +66,7 @@ func TestNULsKeepASlowLineBusyForTwoSecondsAtMost(t *testing.T) {
 	const largest = "\x1dv0\x00\x48\x00\xff\x1f" // 72 bytes wide, 8,191 rows
 	for rate, most := range map[int]int64{960: 1920, 11520: 23040, 0: 640 << 10} {
 		withLine(t, kitchenPrinter(100), rate, func(r *harness, p line) {
-			r.want("A1", "confirmed")
-			hangUp(r.d)
+			r.wantAlone("A1", "confirmed")
 			p.till(largest)
 			before := p.BytesRead()
 			o := r.print("A2")
@@ -95,8 +94,7 @@ func TestAPrinterWhoseLineCannotBeMeasuredGets2048NULs(t *testing.T) {
 		r := newHarness(t, nil, s, func(d *printer.DeviceOptions, _ *printer.Options) {
 			d.Confirm = profile.ByProcessID
 		})
-		r.want("A1", "confirmed")
-		hangUp(r.d)
+		r.wantAlone("A1", "confirmed")
 		silent.Store(true)
 		before := strings.Count(s.all(), "\x00")
 		r.want("A2", "not ready")

@@ -110,8 +110,7 @@ func TestTheQuestionBehindATicketWithoutAFenceHasTimeOfItsOwn(t *testing.T) {
 
 func TestAnAnswerEndsTheWaitForAStatus(t *testing.T) {
 	withScript(t, slowStatus(1500*time.Millisecond, func(net.Conn, byte) {}), func(r *harness) {
-		r.want("A1", "confirmed")
-		hangUp(r.d)
+		r.wantAlone("A1", "confirmed")
 		r.want("A2", "confirmed").within(r, 0, 2*time.Second-1)
 	})
 }
@@ -166,8 +165,7 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, answersAll(), twoCopies, func(r *harness) {
-				r.want("A1", "confirmed")
-				hangUp(r.d)
+				r.wantAlone("A1", "confirmed")
 				long := orderOfLines(200)
 				long.Job = 2
 				if c.doubt {
