@@ -20,7 +20,9 @@ const send = "/mnt/possim send http://127.0.0.1:8443/webhooks/print --concurrenc
 func TestABoxLivesThroughItsPackages(t *testing.T) {
 	b, files := bootWith(t, bootConfig)
 	run(t, "go", "build", "-o", filepath.Join(files, "possim"), "ticketrail/cmd/possim")
+	run(t, "go", "build", "-o", filepath.Join(files, "mailbox"), "github.com/emersion/go-smtp/cmd/smtp-debug-server")
 	b.do("systemd-run --quiet --unit=printer /mnt/possim printer --listen 127.0.0.1:9100")
+	b.do("systemd-run --quiet --unit=mailbox /mnt/mailbox") // it writes every mail to the journal
 
 	// Nothing starts before there is a configuration.
 	b.says("dpkg --install /mnt/old.deb", "To set this box up, run: ticketrail init")
@@ -31,11 +33,25 @@ func TestABoxLivesThroughItsPackages(t *testing.T) {
 	b.fails("ticketrail status", "run ticketrail init")
 	b.fails("ticketrail doctor", "ticketrail init")
 	b.fails("systemctl --failed --quiet | grep ticketrail", "")
-	b.do(`ticketrail init --venue Grill --venue-id new --timezone Australia/Melbourne --hours - --tell - \
+	b.do(`ticketrail init --venue Grill --venue-id new --timezone Australia/Melbourne --hours - \
+		--tell 'smtp://127.0.0.1:1025/?from=box@grill.example&to=boss@grill.example&starttls=no' \
 		--printer grill=tcp://127.0.0.1:9100 --reach proxy --host - >/tmp/said`)
 	b.says("cat /tmp/said; systemctl is-active ticketrail", "is confirmed")
+
+	// The person to tell has got the test message, and gets a mail with the reason and the advice.
+	b.do(`curl --silent --header 'content-type: application/json' --data '{"records": []}' \
+		--header 'x-svc-venueid: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11' --header 'x-svc-device-id: bar' \
+		http://127.0.0.1:8443/webhooks/print/a-secret-of-another-box`)
+	for _, line := range []string{
+		"Subject: Grill: a test message", "orders: 1 request refused: wrong secret in the address",
+		"What to do: enter the address that ticketrail venues list shows at the service",
+	} {
+		b.until("a mail says "+line, func() bool {
+			return strings.Contains(b.do("journalctl --unit=mailbox --output=cat"), line)
+		})
+	}
 	b.do(`systemctl stop ticketrail
-		rm -r /etc/ticketrail/ticketrail.yaml /etc/ticketrail/secrets/webhook /var/lib/ticketrail/*`)
+		rm -r /etc/ticketrail/ticketrail.yaml /etc/ticketrail/secrets/* /var/lib/ticketrail/*`)
 	b.do("install -m640 -g ticketrail /mnt/ticketrail.yaml /etc/ticketrail/ && ticketrail check")
 	b.do("systemctl start ticketrail")
 	b.says(send+"--count 1", "1 SENT")
