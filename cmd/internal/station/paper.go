@@ -35,10 +35,10 @@ type papers struct {
 	search *transport.Search // for printers with a MAC address
 }
 
-func openPapers(s *Set) (kind, error) {
+func newPapers(s *Set) *papers {
 	known := func() []transport.Known { return knownPrinters(s.active.Load().conf) }
 	return &papers{s: s, locks: map[string]printer.Lock{},
-		search: transport.NewSearch(known, s.o.Logger.With("component", "printer"))}, nil
+		search: transport.NewSearch(known, s.o.Logger.With("component", "printer"))}
 }
 
 // A device is one physical printer; several stations may print on it. A reload keeps the device if
@@ -178,8 +178,6 @@ func (d *device) Run(ctx context.Context) {
 	d.Watch(ctx)
 	d.Retire()
 }
-
-func (p *papers) close() { p.search.Close() }
 
 // Print prints one ticket: see [dispatch.Station]. The queue lends no ticket of a station that a person holds.
 // A held station prints no ticket of another station either: somebody may be changing its roll.

@@ -86,20 +86,15 @@ func (o Options) raw(wanted bool) func(context.Context, ticket.Delivery) json.Ra
 	return o.Record
 }
 
-// plains builds the plain stations. They share nothing.
-type plains struct{ s *Set }
-
-func openPlains(s *Set) (kind, error) { return plains{s}, nil }
-
-// build reads no file and connects to nothing: a display that is down must not keep a reload from being applied.
-func (k plains) build(next, prev *Built) error {
+// buildPlains reads no file and connects to nothing: a display that is down must not keep a reload from being applied.
+func (s *Set) buildPlains(next, prev *Built) error {
 	for _, c := range plainSections(next.conf) {
 		if old, ok := prev.stations[c.lane.Name].(*plain); ok && reflect.DeepEqual(old.conf, c.conf) {
 			next.stations[c.lane.Name] = old
 			continue
 		}
 
-		opened, err := c.open(k.s.o)
+		opened, err := c.open(s.o)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", c.kind, c.lane.Name, err)
 		}
@@ -108,8 +103,6 @@ func (k plains) build(next, prev *Built) error {
 
 	return nil
 }
-
-func (plains) close() {}
 
 func (p *plain) Lane() dispatch.Lane {
 	lane := p.lane

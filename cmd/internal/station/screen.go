@@ -52,7 +52,7 @@ type screens struct {
 // openScreens opens the boards and pairings that the queue's file has. Nothing listens yet. It
 // returns an error if a board cannot be read: a daemon that starts without it would not show the
 // cooks the orders that they still have to make.
-func openScreens(s *Set) (kind, error) {
+func openScreens(s *Set) (*screens, error) {
 	shared := &screens{
 		s: s, log: s.o.Logger, metrics: kds.NewMetrics(s.o.Registry),
 		boards: map[string]*board.Board{}, passes: map[string]*screen{}, opened: make(chan struct{}),
@@ -69,7 +69,6 @@ func openScreens(s *Set) (kind, error) {
 		_, unread = shared.board(name)
 		return unread == nil
 	})
-	s.screens = shared
 	return shared, errors.Join(err, unread)
 }
 

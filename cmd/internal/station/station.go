@@ -4,7 +4,7 @@
 // The rest of the daemon uses the active stations as one value, [Set]. Inside it a station is one small
 // interface, [Station]. Printers (paper*.go) and screens (screen*.go) share devices and boards; a station that shares
 // nothing, such as a third-party display or a log, is an entry in plain.go. A new kind needs a list in the
-// configuration with a place in config.Config's Stations, and an entry in plain.go or a line in [kinds].
+// configuration with a place in config.Config's Stations, and an entry in plain.go or a line in [Set.Build].
 package station
 
 import (
@@ -69,18 +69,6 @@ var errNotAsked = errors.New("it is not a printer")
 // A Runner runs until its context ends. It is compared with ==.
 type Runner interface{ Run(context.Context) }
 
-// A kind builds the stations of its sections of the configuration and owns their shared parts, such as connections.
-type kind interface {
-	// build adds the stations of its sections to next. It keeps the stations of prev whose configuration has
-	// not changed, and does not touch the active stations.
-	build(next, prev *Built) error
-	// close ends everything. The dispatcher has stopped.
-	close()
-}
-
-// kinds lists every kind of station.
-var kinds = []func(*Set) (kind, error){openPapers, openScreens, openPlains}
-
 // Options are the parts that a [Set] is made of. All fields except Dialer and Dial are required.
 type Options struct {
 	Queue      *queue.Queue
@@ -105,8 +93,8 @@ type Options struct {
 // methods are safe for concurrent use.
 type Set struct {
 	o       Options
-	kinds   []kind                // in the order of the list kinds
-	screens *screens              // also in kinds; the control API needs its pairings
+	papers  *papers               // the shared parts of the printers
+	screens *screens              // the shared parts of the screens
 	running map[Runner]func()     // of the active stations; each ends its Runner and waits for that
 	active  atomic.Pointer[Built] // never nil: without stations before the first Swap
 
@@ -129,15 +117,12 @@ type Built struct {
 func New(o Options) (*Set, error) {
 	set := &Set{o: o, running: map[Runner]func(){}}
 	set.active.Store(&Built{conf: &config.Config{}})
-	for _, open := range kinds {
-		opened, err := open(set)
-		if err != nil {
-			set.Close(context.Background())
-			return nil, err
-		}
-		set.kinds = append(set.kinds, opened)
+	var err error
+	if set.screens, err = openScreens(set); err != nil {
+		return nil, err
 	}
 
+	set.papers = newPapers(set)
 	o.Registry.MustRegister(collector{set})
 	return set, nil
 }
@@ -147,8 +132,10 @@ func New(o Options) (*Set, error) {
 // no screen.
 func (s *Set) Build(conf *config.Config) (*Built, error) {
 	next := &Built{conf: conf, stations: map[string]Station{}}
-	for _, k := range s.kinds {
-		if err := k.build(next, s.active.Load()); err != nil {
+	// Each adds the stations of its sections. It keeps the stations whose configuration has not changed, and does not
+	// touch the active ones.
+	for _, build := range []func(next, prev *Built) error{s.papers.build, s.screens.build, s.buildPlains} {
+		if err := build(next, s.active.Load()); err != nil {
 			return nil, err
 		}
 	}
@@ -207,9 +194,8 @@ func (s *Set) Close(context.Context) error {
 	defer s.mu.Unlock()
 	s.closed = true
 	s.stop(&Built{})
-	for _, k := range s.kinds {
-		k.close()
-	}
+	s.papers.search.Close()
+	s.screens.close()
 	return nil
 }
 
