@@ -222,33 +222,36 @@ type Problem struct {
 	Text string
 }
 
+// refusedFiles are the findings about a configuration that no daemon starts with, by the kind of its problems.
+var refusedFiles = []struct{ kind, text, do string }{
+	{"invalid", "configuration on disk is refused", "correct it"},
+	{"secret_missing", "configuration on disk is refused: bad secret or certificate", makeReadable},
+	{"unreadable", "configuration on disk is refused: it cannot be read", makeReadable},
+}
+
+const makeReadable = "the service must be able to read it (chgrp ticketrail FILE; chmod g+r FILE; g+x for its folders)"
+
 // Findings say whether the daemon would start again, and whether it uses the file.
 func (c Configuration) Findings() (out []Finding) {
-	for _, p := range c.Refused {
-		id := "config/" + p.Kind
-		if at := slices.IndexFunc(out, func(f Finding) bool { return f.ID == id }); at >= 0 {
-			out[at].Detail += "; " + p.Text
+	for _, refused := range refusedFiles {
+		var problems []string
+		for _, p := range c.Refused {
+			if p.Kind == refused.kind {
+				problems = append(problems, p.Text)
+			}
+		}
+		if problems == nil {
 			continue
 		}
 
-		text := map[string]string{
-			"secret_missing": "configuration on disk is refused: bad secret or certificate",
-			"unreadable":     "configuration on disk is refused: it cannot be read",
-		}[p.Kind]
-		do := "correct it"
-		if text != "" {
-			do = "the service must be able to read it (chgrp ticketrail FILE; chmod g+r FILE; g+x for its folders)"
+		detail := strings.Join(problems, "; ")
+		if !strings.Contains(detail, c.File) { // the name of the file once, not in each problem
+			detail = c.File + ": " + detail
 		}
 		// Of a daemon that does not run, the command starts it.
-		out = append(out, New(id, Fail, cmp.Or(text, "configuration on disk is refused"), p.Text,
-			do+"; then systemctl reload-or-restart "+cmp.Or(c.Unit, "ticketrail")+
+		out = append(out, New("config/"+refused.kind, Fail, refused.text, detail,
+			refused.do+"; then systemctl reload-or-restart "+cmp.Or(c.Unit, "ticketrail")+
 				"; a running daemon goes on, and no other starts"))
-	}
-
-	for i, f := range out { // the name of the file once, not in each problem
-		if !strings.Contains(f.Detail, c.File) {
-			out[i].Detail = c.File + ": " + f.Detail
-		}
 	}
 
 	switch {
