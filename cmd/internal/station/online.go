@@ -13,10 +13,15 @@ import (
 // daemon, and `status` says how they are. Nothing is printed or shown. The findings are in the order of the
 // configuration, whichever station answers first. The running daemon uses the same words.
 func CheckOnline(ctx context.Context, conf *config.Config) (out []finding.Finding) {
-	var printers, plains []answer
-	var asking sync.WaitGroup
+	var printers []answer
+	var asking sync.WaitGroup // all at the same time, because the operator is waiting
 	asking.Go(func() { printers = askPrinters(ctx, conf) })
-	asking.Go(func() { plains = askPlains(ctx, conf) })
+	sections := plainSections(conf)
+	plains := make([]answer, len(sections))
+	for i, c := range sections {
+		asking.Go(func() { plains[i] = c.ask(ctx) })
+	}
+
 	asking.Wait()
 	for _, a := range append(printers, plains...) {
 		found := a.Findings()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
-	"sync"
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
@@ -144,32 +143,19 @@ func hostOfURL(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// askPlains checks whether each could take a ticket: all at the same time, because the operator is waiting.
-func askPlains(ctx context.Context, conf *config.Config) (out []answer) {
+// ask checks whether it could take a ticket.
+func (c plainSection) ask(ctx context.Context) answer {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	sections := plainSections(conf)
-	errs := make([]error, len(sections))
-	var asking sync.WaitGroup
-	for i, c := range sections {
-		asking.Go(func() {
-			opened, err := c.open(Options{})
-			if err == nil {
-				err = opened.Check(ctx)
-			}
-			errs[i] = err
-		})
+	opened, err := c.open(Options{})
+	if err == nil {
+		err = opened.Check(ctx)
 	}
 
-	asking.Wait()
-	for i, c := range sections {
-		one := answer{Station: finding.Station{Name: c.lane.Name, Kind: c.kind, Address: c.address, Known: true,
-			Up: errs[i] == nil}, fine: c.fine}
-		if errs[i] != nil {
-			one.Error = layout.Clean(errs[i].Error())
-		}
-		out = append(out, one)
+	one := answer{fine: c.fine, Station: finding.Station{Name: c.lane.Name, Kind: c.kind, Address: c.address,
+		Known: true, Up: err == nil}}
+	if err != nil {
+		one.Error = layout.Clean(err.Error())
 	}
-
-	return out
+	return one
 }
