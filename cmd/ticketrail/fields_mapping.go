@@ -71,10 +71,14 @@ func (o object) suggest() (key string, many, isKnown bool) {
 	return "", false, false
 }
 
-// isCode says that a value is nothing that a person has written for a cook: it has digits or underscores, and no blank.
+// isCode says that a value is nothing that a person has written for a cook: it has digits or underscores, and no blank,
+// and is no amount.
 func isCode(value string) bool {
-	return strings.ContainsAny(value, "0123456789_") && !strings.Contains(value, " ")
+	return strings.ContainsAny(value, "0123456789_") && !strings.Contains(value, " ") && !amount.MatchString(value)
 }
+
+// amount matches 2, 12oz and 1.5kg, but no phone number.
+var amount = regexp.MustCompile(`^\d{1,4}(?:[.,]\d+)?[\pL%°]*$`)
 
 // mapping is the YAML of ticket.fields and ticket.silence: the present configuration, and the keys that map or
 // silence the unread fields. A field that may be a warning is mapped, or stays in a comment: whoever pastes the text

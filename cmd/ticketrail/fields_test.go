@@ -21,6 +21,7 @@ func TestTheMappingOfUnreadFieldsIsAConfigurationThatSilencesNoWarning(t *testin
 		field("records.items.product.allergyInfo", "nuts"), field("records.items.preModifier.name", "NO_1"),
 		field("records.buyer.guestName", "Ana"), field("records.guest_name_2", "B0"), field("records.dueAt", "19:30"),
 		field("records.items.stage", "CANCELLED_BY_GUEST"), field("records.items.glutenFree", "true"),
+		field("records.items.portions", "2"), field("records.items.volume", "12oz"), field("records.phone", "55501234"),
 		field("records.loyalty tier", "T1"), field("records.mood", "good"), field("noteForAll", "x1"),
 	}
 	all := admin.Fields{
@@ -42,11 +43,14 @@ func TestTheMappingOfUnreadFieldsIsAConfigurationThatSilencesNoWarning(t *testin
     - records.old
     - records.guest_name_2 # "B0", 2 orders, prints under the header
     - records.dueAt # "19:30", 2 orders, prints under the header
+    - records.phone # "55501234", 2 orders, prints under the header
     - "records.loyalty tier" # "T1", 2 orders, prints under the header
     # A cook may need these. To silence one, move it to silence:
     # - records.items.preModifier.name # "NO_1", 2 orders, prints under its item
     # - records.items.stage # "CANCELLED_BY_GUEST", 2 orders, prints under its item
     # - records.items.glutenFree # "true", 2 orders, prints under its item
+    # - records.items.portions # "2", 2 orders, prints under its item
+    # - records.items.volume # "12oz", 2 orders, prints under its item
     # - records.mood # "good", 2 orders, prints under the header
     # - noteForAll # "x1", 2 orders, prints under the first header
 `
