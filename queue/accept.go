@@ -109,7 +109,7 @@ func checkName(what, name string) error {
 func (a *acceptOp) apply(b *batch) error {
 	gen, raw := b.findDedup(a.key)
 	if raw == nil {
-		return a.accept(b, generationOf(b.now), dedupRecord{})
+		return a.storeTickets(b, generationOf(b.now), dedupRecord{})
 	}
 
 	known, err := decodeDedup(raw)
@@ -125,7 +125,7 @@ func (a *acceptOp) apply(b *batch) error {
 	}
 
 	if !a.r.ReportConflict {
-		return a.accept(b, gen, known)
+		return a.storeTickets(b, gen, known)
 	}
 
 	a.receipt.Conflict = true
@@ -137,8 +137,9 @@ func (a *acceptOp) apply(b *batch) error {
 	return nil
 }
 
-// accept enqueues the tickets that changed, and stores the key's new record.
-func (a *acceptOp) accept(b *batch, gen uint64, known dedupRecord) error {
+// storeTickets enqueues the tickets that are not known yet, of a new request all of them, and stores the key's new
+// record.
+func (a *acceptOp) storeTickets(b *batch, gen uint64, known dedupRecord) error {
 	made := a.changes(b, &known)
 
 	if a.receipt.Duplicate && len(made) == 0 && b.refusal != nil {
@@ -204,26 +205,26 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 		was := known.shares[index]
 		known.shares[index] = share{station: was.station, order: was.order, received: received}
 		made = append(made, madeTicket{station: was.station, shareIndex: index, replaces: was.jobs,
-			payload: b.encodeTicket(a.emptyShareSlip(b, &was))})
+			payload: b.encodeTicket(a.nothingListedTicket(b, &was))})
 	}
 
 	return made
 }
 
-// emptyShareSlip is the ticket that tells a station that nothing is listed for it any more.
-func (a *acceptOp) emptyShareSlip(b *batch, was *share) ticket.Ticket {
+// nothingListedTicket is the ticket that tells a station that nothing is listed for it any more.
+func (a *acceptOp) nothingListedTicket(b *batch, was *share) ticket.Ticket {
 	like := &a.r.Drafts[0].Ticket
-	slip := ticket.Ticket{
+	nothing := ticket.Ticket{
 		Venue: like.Venue, VenueName: like.VenueName, Zone: like.Zone, Device: like.Device, Request: like.Request,
 		Received: like.Received, Notes: []string{ticket.NothingListed}, Changed: was.change(1, 1),
 	}
 	if len(was.jobs) > 0 { // else, or if its job is too old to be known, its head says which order it was
 		old, _ := ticketIn(b.tx, was.jobs[0])
-		slip.Record, slip.Number, slip.Table, slip.Type = old.Record, old.Number, old.Table, old.Type
-		slip.Server, slip.Guests = old.Server, old.Guests
+		nothing.Record, nothing.Number, nothing.Table, nothing.Type = old.Record, old.Number, old.Table, old.Type
+		nothing.Server, nothing.Guests = old.Server, old.Guests
 	}
 
-	return slip
+	return nothing
 }
 
 // checkRoom refuses a request for which there is no disk space or no backlog left. It counts the

@@ -218,7 +218,7 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	b.put(b.bucket(bucketWaiting), key64(s.Pos), encodeWaiting(job, s.Station))
 	b.putJSON(bucketState, key64(job), s)
 
-	if s.MadeFrom != 0 || s.Slip { // no request made it
+	if s.MadeFrom != 0 || s.FromDaemon { // no request made it
 		b.newJobNotes = append(b.newJobNotes, note{
 			logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload},
 		})
@@ -227,7 +227,7 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 		b.put(b.bucket(bucketReqJobs), key128(s.Req, job), nil)
 	}
 
-	b.noteOutcome(job, s, Accepted)
+	b.storeJobOutcome(job, s, Accepted)
 	b.open++
 	b.place(job, s)
 
@@ -253,7 +253,7 @@ func (b *batch) finish(job uint64, s jobState, to ticket.State, why string) {
 
 	s.State, s.Pos, s.Why, s.Finished = to, 0, why, b.wall.UnixMilli()
 	b.setState(job, s)
-	b.noteOutcome(job, s, string(to))
+	b.storeJobOutcome(job, s, string(to))
 
 	if to != ticket.Failed { // a failed job is never pruned: a person must see it
 		b.put(b.bucket(bucketFinished), key128(uint64(b.now), job), nil)
@@ -288,8 +288,8 @@ func (q *Queue) nextPos(front bool) uint64 {
 	return q.tail
 }
 
-// noteOutcome stores the outcome of a job, in the transaction that changes the job.
-func (b *batch) noteOutcome(job uint64, s jobState, what string) {
+// storeJobOutcome stores the outcome of a job, in the transaction that changes the job.
+func (b *batch) storeJobOutcome(job uint64, s jobState, what string) {
 	b.storeOutcome(Outcome{
 		Job: job, What: what, Station: s.Station, Reason: s.Why, Attempts: s.Attempts, Doubt: s.Doubts > 0,
 	})

@@ -22,7 +22,7 @@ import (
 //     the transaction is visible and perhaps durable. From then on nothing in memory is trusted.
 //     The file is reopened, memory is read from it, and a probe commit, which changes nothing,
 //     must succeed before any caller gets a yes again, duplicates included. The state read from the
-//     file is first made durable (see rewriteMeta), because the probe commit reuses pages that
+//     file is first made durable (see rewriteMeta in package store), because the probe commit reuses pages that
 //     only the not yet durable transaction has freed. A start does the same: the process before
 //     may have ended in the middle of this.
 //  3. The outcome of a ticket that came out during that time is kept in memory and stored as soon as that
@@ -71,7 +71,7 @@ func (q *Queue) run() {
 	}
 }
 
-// handle commits operations, or answers them while storage fails: settlements are kept in unsettled, all
+// handle commits operations, or answers them while storage fails: settlements are kept, all
 // others are refused, because their callers can ask again.
 func (q *Queue) handle(ops []*op) {
 	if q.nextReopen.IsZero() {
@@ -80,7 +80,7 @@ func (q *Queue) handle(ops []*op) {
 	}
 	for _, o := range ops {
 		if o.kind == opSettle {
-			q.unsettled = append(q.unsettled, o)
+			q.kept = append(q.kept, o)
 		} else {
 			o.done <- q.Ready() // not nil while nextReopen is set
 		}
@@ -104,7 +104,7 @@ func (q *Queue) commitAndAnswer(ops []*op) {
 		// On a full disk nothing was written, and printing must go on: a Begin is tried again when the
 		// reserve has been freed. After any other failure the station must not print.
 		if o.kind == opSettle || (full && o.kind == opBegin) {
-			q.unsettled = append(q.unsettled, o)
+			q.kept = append(q.kept, o)
 		} else {
 			o.done <- failed
 		}
@@ -194,11 +194,11 @@ func (q *Queue) untilSpaceCheck() <-chan time.Time {
 // shutDown ends the committer: all that waited has its answer, except settlements that storage
 // did not take. They get ErrClosed, and their tickets are in doubt at the next start.
 func (q *Queue) shutDown() {
-	if len(q.unsettled) > 0 {
+	if len(q.kept) > 0 {
 		q.recoverStorage() // a last attempt: a ticket that came out would otherwise print again
 	}
 
-	for _, o := range q.unsettled {
+	for _, o := range q.kept {
 		o.done <- ErrClosed
 	}
 

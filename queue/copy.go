@@ -188,7 +188,7 @@ func (c *copier) lost(err error) {
 func (c *copier) failed(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.problem == nil || c.problem.Error() != err.Error() { // a broken disk must not fill the log
+	if c.problem == nil || c.problem.Error() != err.Error() { // a broken disk must not fill the journal
 		c.q.log.Warn("the copy of the database is not complete", "directory", c.folder.Dir, "err", err)
 	}
 	c.problem = err

@@ -56,13 +56,13 @@ func (q *Queue) old(station string, olderThan time.Duration) (some, only bool, c
 	first := true
 	only = true
 	for e := range lane.pending() {
-		if first && e.slip {
+		if first && e.fromDaemon {
 			return false, false, lane.changed
 		}
 		first = false
 
 		old := e.tooOld(now, olderThan)
-		some, only = some || old, only && (old || e.slip)
+		some, only = some || old, only && (old || e.fromDaemon)
 	}
 	return some, some && only, lane.changed
 }
@@ -93,7 +93,7 @@ func (q *Queue) Expire(ctx context.Context, station string, olderThan time.Durat
 
 // tooOld is never true of a slip, because it is the last trace of the tickets it lists.
 func (e entry) tooOld(now, olderThan time.Duration) bool {
-	return !e.slip && now-time.Duration(e.enqueued) > olderThan
+	return !e.fromDaemon && now-time.Duration(e.enqueued) > olderThan
 }
 
 // pendingOf copies the pending jobs of a lane. The caller must have called blockLending. Others may still
@@ -137,7 +137,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 	}
 
 	b.enqueueSlip(jobState{Station: station}, ticket.Ticket{
-		Kind: ticket.Slip, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone, Lines: lines,
+		Kind: ticket.ExpiredList, Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone, Lines: lines,
 		Received: b.wall.UTC(),
 	}, true)
 	return len(lines)
@@ -146,7 +146,7 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 // enqueueSlip enqueues a slip, in front of its station's tickets if a cook must ask about it before the orders that
 // are still wanted.
 func (b *batch) enqueueSlip(s jobState, slip ticket.Ticket, front bool) {
-	s.Slip, s.Enqueued, s.Received = true, int64(b.now), slip.Received.UnixMilli()
+	s.FromDaemon, s.Enqueued, s.Received = true, int64(b.now), slip.Received.UnixMilli()
 	b.enqueue(s, b.encodeTicket(slip), front)
 	b.books(s.Station).Enqueued++
 }

@@ -391,7 +391,7 @@ func (q *testQueue) printAll(station string, want ...string) {
 // said is a ticket in words, such as "a", "a in doubt", "a changed, reprint" or "slip of 2".
 func said(d ticket.Delivery) string {
 	name := d.Ticket.Request
-	if d.Ticket.Kind == ticket.Slip {
+	if d.Ticket.Kind == ticket.ExpiredList {
 		name = fmt.Sprint("slip of ", len(d.Ticket.Lines))
 	}
 

@@ -15,14 +15,14 @@ import (
 // An entry is an open job in memory: 48 bytes. After a bad evening fifty thousand jobs
 // may wait, on a box with little memory.
 type entry struct {
-	pos      uint64
-	job      uint64
-	enqueued int64 // running time when it was enqueued first, ns
-	attempts int   // without interrupted ones
-	doubts   int
-	slip     bool
-	late     bool // see MarkLate
-	held     bool
+	pos        uint64
+	job        uint64
+	enqueued   int64 // running time when it was enqueued first, ns
+	attempts   int   // without interrupted ones
+	doubts     int
+	fromDaemon bool // no request made it
+	late       bool // see MarkLate
+	held       bool
 }
 
 // A lane is the queue of one station: its open jobs, in order. Queue.mu guards it. It mirrors the
@@ -77,7 +77,7 @@ func (l *lane) find(pos uint64) (int, bool) {
 func (l *lane) place(job uint64, s *jobState) {
 	placed := entry{
 		pos: s.Pos, job: job, enqueued: s.Enqueued, attempts: s.Attempts, doubts: s.Doubts,
-		slip: s.Slip, late: s.Late, held: s.State == ticket.Held,
+		fromDaemon: s.FromDaemon, late: s.Late, held: s.State == ticket.Held,
 	}
 
 	if at, known := l.find(s.Pos); known {
@@ -196,8 +196,8 @@ func (l *lane) state(now time.Duration) StationState {
 	return s
 }
 
-// Held returns why a person has stopped a station; nil if it is not stopped.
-func (q *Queue) Held(station string) *StationHold {
+// HoldOf returns why a person has stopped a station; nil if it is not stopped.
+func (q *Queue) HoldOf(station string) *StationHold {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if lane := q.lanes[station]; lane != nil {

@@ -323,7 +323,7 @@ func (l *Lease) end(b *batch, s jobState, how Settlement, begun bool) {
 	case Hold: // out of the way of the others, for a person
 		s.State = ticket.Held
 		b.setState(l.job, s)
-		b.noteOutcome(l.job, s, string(ticket.Held))
+		b.storeJobOutcome(l.job, s, string(ticket.Held))
 	case Fail:
 		b.finish(l.job, s, ticket.Failed, s.Why)
 	case Move:

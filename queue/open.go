@@ -42,7 +42,7 @@ type Queue struct {
 	backoff        time.Duration // between attempts to reopen
 	nextSpaceCheck time.Time     // when to look for free space; zero: the disk is not full
 	lastFailure    string        // logged last, so that the same error is logged once
-	unsettled      []*op         // settlements, and begins that a full disk refused: tried again after a reopen
+	kept           []*op         // settlements, and begins that a full disk refused: tried again after a reopen
 	replayed       bool          // the log was read, see replay
 	closeErr       error
 

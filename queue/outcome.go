@@ -153,7 +153,7 @@ func (q *Queue) MarkLate(ctx context.Context, older time.Duration) error {
 
 			state.Late = true
 			b.setState(e.job, state)
-			b.noteOutcome(e.job, state, Late)
+			b.storeJobOutcome(e.job, state, Late)
 		}
 		return nil
 	}), "mark late jobs")
@@ -167,7 +167,7 @@ func (q *Queue) late(older time.Duration) (out []entry) {
 	defer q.mu.Unlock()
 	for _, l := range q.lanes {
 		for e := range l.pending() {
-			if !e.late && !e.slip && e.enqueued < before && len(out) < pruneAtOnce {
+			if !e.late && !e.fromDaemon && e.enqueued < before && len(out) < pruneAtOnce {
 				out = append(out, e)
 			}
 		}

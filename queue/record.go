@@ -18,7 +18,7 @@ import (
 // Every stored value begins with the CRC32C of the rest, because bbolt has no checksums on its data
 // pages, and an SD card returns flipped bits: 1 burger must not become 9. Keys have
 // none: bbolt sorts by them, so a checksum would have to be at their end, and the value of a key
-// shows damage. Code that trusts a key alone says so (see readClock and forget).
+// shows damage. Code that trusts a key alone says so (readClock and forget in clock.go).
 
 // castagnoli is the CRC that processors compute in hardware.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -89,7 +89,7 @@ type jobState struct {
 	Attempts    int          `json:"a,omitempty"`   // without interrupted ones
 	Doubts      int          `json:"d,omitempty"`   // attempts that may have come out
 	Reprint     bool         `json:"rp,omitempty"`  // a person asked for it
-	Slip        bool         `json:"sl,omitempty"`  // the daemon made it, see enqueueSlip
+	FromDaemon  bool         `json:"sl,omitempty"`  // the daemon made it, see enqueueSlip
 	MadeFrom    uint64       `json:"of,omitempty"`  // the job it was made from
 	Copies      int          `json:"cp,omitempty"`  // reprints made of it since it ended
 	PrintedBy   string       `json:"pb,omitempty"`  // the backup that it came out of

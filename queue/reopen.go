@@ -49,7 +49,7 @@ func (q *Queue) commitFailed(err error) (failed error, full bool) {
 	if full {
 		q.space.FreeReserve()
 	}
-	if err.Error() != q.lastFailure { // a broken disk must not fill the log
+	if err.Error() != q.lastFailure { // a broken disk must not fill the journal
 		q.lastFailure = err.Error()
 		q.log.Error(text, "err", failed)
 	}
@@ -60,7 +60,7 @@ func (q *Queue) commitFailed(err error) (failed error, full bool) {
 }
 
 // recoverStorage reopens the file, reads memory from it and proves that it can be written. Then it
-// stores the ends of leases that were kept.
+// stores what was kept: settlements, and begins on a full disk.
 func (q *Queue) recoverStorage() {
 	q.in.markWorking()
 	if err := q.reopen(); err != nil {
@@ -77,11 +77,11 @@ func (q *Queue) recoverStorage() {
 	q.mu.Unlock()
 
 	q.log.Info("storage works again")
-	unsettled := q.unsettled
-	q.unsettled = nil
+	kept := q.kept
+	q.kept = nil
 
 	// In small transactions: on a full disk a large one may need more space than the reserve gave.
-	for part := range slices.Chunk(unsettled, 16) {
+	for part := range slices.Chunk(kept, 16) {
 		q.handle(part)
 	}
 }

@@ -219,7 +219,7 @@ func (r *replay) makeAgain(b *batch, l *logLine) int {
 	state.Doubts = max(state.Doubts, 1)
 	state.Enqueued = min(state.Enqueued, int64(b.now))
 	b.numbers = []uint64{made.Job}
-	job := b.enqueue(state, seal(l.Tickets[0]), state.Slip)
+	job := b.enqueue(state, seal(l.Tickets[0]), state.FromDaemon)
 	r.numbers[made.Job] = job
 
 	b.books(state.Station).Enqueued++ // also if it was a copy or moved: they balance all the same

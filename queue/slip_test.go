@@ -25,7 +25,7 @@ func TestExpiredTicketsAreListedOnOneSlipInFront(t *testing.T) {
 		q.restart()
 		l := q.take("grill")
 		slip := l.Delivery()
-		wantTrue(t, slip.Ticket.Kind == ticket.Slip && len(slip.Ticket.Lines) == 2, slip)
+		wantTrue(t, slip.Ticket.Kind == ticket.ExpiredList && len(slip.Ticket.Lines) == 2, slip)
 		expire(0) // while it prints
 		q.must(l.Ack(bg, ticket.Sent, ""))
 		must(t, errOf(q.Reprint(bg, slip.Job, ReprintOptions{Reason: "lost"})))
@@ -33,7 +33,8 @@ func TestExpiredTicketsAreListedOnOneSlipInFront(t *testing.T) {
 		expire(0) // a slip does not expire
 		for want, reprint := range []bool{false, true} {
 			d := q.print("grill")
-			wantTrue(t, d.Ticket.Kind == ticket.Slip && d.Reprint == reprint && len(d.Ticket.Lines) == 2, want, d)
+			wantTrue(t, d.Ticket.Kind == ticket.ExpiredList && d.Reprint == reprint, want, d)
+			wantEqual(t, len(d.Ticket.Lines), 2)
 		}
 		q.wantNothing("grill")
 	})

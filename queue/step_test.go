@@ -75,7 +75,7 @@ func steps() []step {
 	}
 	slip := func(lines int) func(*testQueue) {
 		return prints("grill", func(d ticket.Delivery) bool {
-			return d.Ticket.Kind == ticket.Slip && len(d.Ticket.Lines) == lines
+			return d.Ticket.Kind == ticket.ExpiredList && len(d.Ticket.Lines) == lines
 		})
 	}
 	accepted := func(q *testQueue) { q.accept(order("a", "grill")) }

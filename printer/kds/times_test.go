@@ -42,7 +42,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 		w.press(c, "pass", pass.Orders, board.Bump, 0)
 
 		// Slips, tests and cancellations are no tickets of the kitchen.
-		for job, k := range []ticket.Kind{2: ticket.Slip, 3: ticket.Test, 4: ticket.Order} {
+		for job, k := range []ticket.Kind{2: ticket.ExpiredList, 3: ticket.Test, 4: ticket.Order} {
 			d := delivery(uint64(job))
 			if d.Ticket.Kind, d.Ticket.Void = k, k == ticket.Order && job == 4; job < 2 {
 				continue

@@ -59,7 +59,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 	}
 
 	switch {
-	case shown.Kind == ticket.Slip:
+	case shown.Kind == ticket.ExpiredList:
 		c.banner(expired)
 		c.centred("Not printed, unless noted. Ask before cooking.", Style{Bold: true})
 	case shown.Kind == ticket.Test:

@@ -117,7 +117,7 @@ func (b *body) gap() {
 	}
 
 	blank := b.BlankLines
-	if b.t.Kind == ticket.Slip { // a slip lists tickets, one a line; gaps would only waste paper
+	if b.t.Kind == ticket.ExpiredList { // a slip lists tickets, one a line; gaps would only waste paper
 		blank = 0
 	}
 	if b.severalLines {
@@ -183,7 +183,7 @@ func (b *body) label(l *ticket.Line, marker string, st Style) []Span {
 	quantity := quantityLabel(b.text(l.Quantity))
 
 	switch {
-	case quantity == "" || quantity == "1x" && (l.Depth > 0 || b.t.Kind == ticket.Slip):
+	case quantity == "" || quantity == "1x" && (l.Depth > 0 || b.t.Kind == ticket.ExpiredList):
 		return []Span{{Text: marker, Style: voidStyle(st, l.Void)}}
 	case l.Depth > 0:
 		return []Span{{Text: marker + quantity + " ", Style: voidStyle(st, l.Void)}}
@@ -245,7 +245,7 @@ func (b *body) details(l *ticket.Line, indent int) {
 	}
 
 	label := "! "
-	if b.t.Kind == ticket.Slip {
+	if b.t.Kind == ticket.ExpiredList {
 		label = ""
 	}
 
@@ -300,7 +300,7 @@ func voidStyle(st Style, isVoid bool) Style {
 // which a word does not fit is narrower, alone and only it. The height is never reduced.
 func (b *body) chooseSizes() {
 	b.nameStyle = b.sized(b.NameSize, Size{2, 2})
-	if b.t.Kind == ticket.Slip { // a list, one ticket a line
+	if b.t.Kind == ticket.ExpiredList { // a list, one ticket a line
 		b.nameStyle.Width = 1
 	}
 
@@ -321,7 +321,7 @@ func (b *body) chooseSizes() {
 func (b *body) measureNameColumn() {
 	b.nameColumn = 0
 	for i := range b.t.Lines {
-		if line := &b.t.Lines[i]; line.Depth == 0 && b.t.Kind != ticket.Slip {
+		if line := &b.t.Lines[i]; line.Depth == 0 && b.t.Kind != ticket.ExpiredList {
 			wide := b.quantityStyle.widthFactor()*Width(quantityLabel(b.text(line.Quantity))) + 1
 			if wide <= b.columns/3 {
 				b.nameColumn = max(b.nameColumn, wide)

@@ -63,7 +63,7 @@ func deliveries() *rapid.Generator[ticket.Delivery] {
 			Course: rapid.SampledFrom([]string{"", "Mains", "Desserts"}).Draw(t, "course"),
 		}
 	})
-	kind := rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Slip, ticket.Test})
+	kind := rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.ExpiredList, ticket.Test})
 	return rapid.Custom(func(t *rapid.T) ticket.Delivery {
 		return ticket.Delivery{
 			Job: rapid.Uint64().Draw(t, "job"), Attempt: rapid.IntRange(0, 3).Draw(t, "attempt"),

@@ -91,7 +91,7 @@ func variants() map[string]ticket.Delivery {
 	late.Ticket.Banners = []string{"LATE – refused at 10:49: records[0].retryCount: want an integer, got a string"}
 	out["late"] = late
 	out["slip"] = ticket.Delivery{Job: 90, Attempt: 1, Ticket: ticket.Ticket{
-		Kind: ticket.Slip, Received: received(), Zone: "Nowhere/Atlantis",
+		Kind: ticket.ExpiredList, Received: received(), Zone: "Nowhere/Atlantis",
 		Lines: []ticket.Line{
 			{Quantity: "1", Name: "#18 Table B10, 18:02, job 71"},
 			{Quantity: "1", Name: "#19 Table B11, 18:05, job 72"},

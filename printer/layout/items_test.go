@@ -59,7 +59,7 @@ func TestANoteHasOneExclamationMarkAtItsEdge(t *testing.T) {
 
 func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 	d := order(ticket.Line{Quantity: "1", Name: "#18 Table B1"}, ticket.Line{Quantity: "1", Name: "#19 Table B22345"})
-	d.Ticket.Kind = ticket.Slip
+	d.Ticket.Kind = ticket.ExpiredList
 	lines := ComposeWith(d, Options{Columns: 32, BlankLines: 3, Header: []string{}})
 	text := content(lines)
 	wantTrue(t, strings.Contains(text, "#18 Table B1\n#19 Table B22345\n"), text)
@@ -130,7 +130,7 @@ func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
 func TestWhatIsNoOrderIsOneSlipForAPrinterOfLabelsToo(t *testing.T) {
 	for kind, change := range map[string]func(*ticket.Ticket){
 		"list of the orders of a screen": func(t *ticket.Ticket) { t.Whole = true },
-		"list of expired tickets":        func(t *ticket.Ticket) { t.Kind = ticket.Slip },
+		"list of expired tickets":        func(t *ticket.Ticket) { t.Kind = ticket.ExpiredList },
 		"test ticket":                    func(t *ticket.Ticket) { t.Kind = ticket.Test },
 	} {
 		d := order(ticket.Line{Quantity: "1", Name: "Tea", Course: "#1"},

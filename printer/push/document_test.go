@@ -185,7 +185,7 @@ func examples() map[string]ticket.Delivery {
 	hostile := order(1021, "<img onerror=alert(1)>", "\x1b@\x00", "", "A\u202eB\u200bC", "👩\u200d🍳")
 	hostile.Ticket.Number, hostile.Ticket.Lines[2].Quantity = "\x00", ""
 	slip := order(1022, "#18 Table B10, 21:49")
-	slip.Ticket.Kind, slip.Ticket.Request, slip.Ticket.Venue = ticket.Slip, "", ""
+	slip.Ticket.Kind, slip.Ticket.Request, slip.Ticket.Venue = ticket.ExpiredList, "", ""
 	return map[string]ticket.Delivery{
 		"everyday": everyday, "void": void, "unreadable": unreadable, "stand-in": forGrill, "hostile": hostile,
 		"slip": slip, "refused": refused,
@@ -195,7 +195,7 @@ func examples() map[string]ticket.Delivery {
 // anyTicket generates a ticket from hostile text.
 func anyTicket(t *rapid.T) ticket.Ticket {
 	tk := rapid.Make[ticket.Ticket]().Draw(t, "ticket")
-	tk.Kind = rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.Slip, ticket.Test}).Draw(t, "kind")
+	tk.Kind = rapid.SampledFrom([]ticket.Kind{ticket.Order, ticket.ExpiredList, ticket.Test}).Draw(t, "kind")
 	tk.Received = time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "received"), 999).UTC()
 	hostile := []string{"", "<b>", "\x1b[2J", "\u202e", "a\nb\r\n", "\xff\xfe", "👩\u200d🍳", "می\u200cخواهم"}
 	tk.Number = rapid.SampledFrom(hostile).Draw(t, "number")

@@ -478,7 +478,7 @@ func (p *fakePrinter) out(d ticket.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := d.Ticket.Request
-	if d.Ticket.Kind == ticket.Slip {
+	if d.Ticket.Kind == ticket.ExpiredList {
 		s = "slip"
 		for _, l := range d.Ticket.Lines {
 			s += " " + l.Name

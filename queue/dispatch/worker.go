@@ -92,7 +92,7 @@ func (w *worker) cycle(ctx context.Context, lane Lane) {
 		// The lane was changed, removed or stopped while Take returned this ticket.
 		w.returnUntried(ctx, lease, "not begun")
 		return
-	case lane.ExpireAfter > 0 && lease.Waited() > lane.ExpireAfter && delivery.Ticket.Kind != ticket.Slip &&
+	case lane.ExpireAfter > 0 && lease.Waited() > lane.ExpireAfter && delivery.Ticket.Kind != ticket.ExpiredList &&
 		w.tooOldJob != delivery.Job:
 		// It got too old while Take was blocked by a held station. The next cycle expires it. This is
 		// done once for each ticket: if the queue cannot expire it, printing late is better than never.

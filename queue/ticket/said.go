@@ -61,8 +61,9 @@ func Shares(drafts []Draft) ([]Share, Digest) {
 	return shares, digestOf(nil, all)
 }
 
-// Order is the name of a ticket's order, as people say it, shortened; empty if it has neither a number nor a table. To
-// compare the tickets of a request there is [Ticket.OrderInRequest].
+// Order is the name of a ticket's order, as people say it, shortened; empty if it has neither a number nor a table. It
+// is stored, and the content of a retry is compared by it. The tickets of one content are compared by
+// [Ticket.OrderInRequest].
 func (t *Ticket) Order() string {
 	text := cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type))
 	if len(text) <= maxOrder {

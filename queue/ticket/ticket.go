@@ -296,8 +296,8 @@ type Kind string
 
 const (
 	Order Kind = ""
-	// Slip is a ticket that the daemon makes: a notice, or a list of tickets that became too old to print.
-	Slip Kind = "slip"
+	// ExpiredList is the list of the tickets that became too old to print.
+	ExpiredList Kind = "slip"
 	// Test is a ticket that a person prints to see whether the printer works.
 	Test Kind = "test"
 )

@@ -182,7 +182,7 @@ func (d *device) Run(ctx context.Context) {
 // Print prints one ticket: see [dispatch.Station]. The queue lends no ticket of a station that a person holds.
 // A held station prints no ticket of another station either: somebody may be changing its roll.
 func (p *paper) Print(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error) {
-	if hold := p.queue.Held(p.conf.Name); hold != nil && d.For != "" {
+	if hold := p.queue.HoldOf(p.conf.Name); hold != nil && d.For != "" {
 		return "", ticket.NotReady(fmt.Errorf("%s is held: %s", p.conf.Name, hold.Reason))
 	}
 	return p.paper.Print(ctx, d, begin)

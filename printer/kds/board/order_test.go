@@ -188,7 +188,7 @@ func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
 		"a number without a table":        {nil, set("=", "", "=", "="), true},
 		"a table without a number":        {nil, noNumber, false},
 		"the same table, no numbers":      {noNumber, set("", "b10", "=", "="), true},
-		"a slip":                          {nil, func(t *ticket.Ticket) { t.Kind = ticket.Slip }, false},
+		"a slip":                          {nil, func(t *ticket.Ticket) { t.Kind = ticket.ExpiredList }, false},
 		"a correction of the same record": {nil, set("", "", "request", "record"), true},
 		"another record of one request":   {noNumber, set("", "", "request", "="), false},
 		"a request without records":       {noRecord, set("", "=", "request", ""), true},
