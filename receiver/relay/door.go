@@ -41,22 +41,13 @@ var (
 	errStopping = errors.New("the relay stops")
 )
 
-// DoorOptions configure a [Door]. All but Registerer are required.
-type DoorOptions struct {
-	// Secret is common to all relays: each can acknowledge a request that another one has handed out.
-	Secret []byte
-	Caller func(*http.Request) string // the address of who asks
-
-	Registerer prometheus.Registerer // nil: no metrics
-}
-
 // A Door answers the boxes. It keeps nothing that another relay would need: any of them can answer.
 //
 // A handle is the address in NATS at which a request is acknowledged, sealed with a key of the relays and bound to the
 // venue. So a box can end a request that it was handed, once or again, and no other.
 type Door struct {
 	stream *Stream
-	o      DoorOptions
+	caller func(*http.Request) string
 	seal   cipher.AEAD
 	wrong  *strangers
 
@@ -77,8 +68,10 @@ func HashToken(text string) string {
 }
 
 // NewDoor makes a [Door], which is told of new requests and of boxes from then on. It lets no box in before SetVenues.
-func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
-	key, err := hkdf.Key(sha256.New, o.Secret, nil, "ticketrail handle", 32)
+// The secret is common to all relays: each can acknowledge a request that another one has handed out. caller is the
+// address of a request's sender. A nil reg has no metrics.
+func (s *Stream) NewDoor(secret string, caller func(*http.Request) string, reg prometheus.Registerer) (*Door, error) {
+	key, err := hkdf.Key(sha256.New, []byte(secret), nil, "ticketrail handle", 32)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +80,7 @@ func (s *Stream) NewDoor(o DoorOptions) (*Door, error) {
 		return nil, err
 	}
 
-	door := &Door{stream: s, o: o, wrong: newStrangers(o.Registerer), rooms: map[string]*room{},
+	door := &Door{stream: s, caller: caller, wrong: newStrangers(reg), rooms: map[string]*room{},
 		boxes: map[string]knownBox{}, changed: make(chan struct{}, 1)}
 	if door.seal, err = cipher.NewGCMWithRandomNonce(block); err != nil {
 		return nil, err
@@ -193,7 +186,7 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 			refuse(w, http.StatusServiceUnavailable, 5, "not all venues can be read now")
 			return nil, false
 		}
-		if !d.wrong.allow(d.o.Caller(r), d.stream.log) {
+		if !d.wrong.allow(d.caller(r), d.stream.log) {
 			refuse(w, http.StatusTooManyRequests, 60, "too many wrong tokens")
 			return nil, false
 		}

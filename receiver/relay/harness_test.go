@@ -163,8 +163,7 @@ type relay struct {
 
 func openDoor(t *testing.T, s *Stream) *relay {
 	t.Helper()
-	d, err := s.NewDoor(DoorOptions{Secret: []byte("the password of all relays"),
-		Caller: func(r *http.Request) string { return r.Header.Get("From") }})
+	d, err := s.NewDoor("the password of all relays", func(r *http.Request) string { return r.Header.Get("From") }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

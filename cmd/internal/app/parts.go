@@ -85,8 +85,8 @@ func (a *App) openReceiver(ctx context.Context, policy *receiver.Policy) (err er
 
 // openNotices makes the parts that work by themselves: they fetch from a relay, and tell others of this daemon.
 func (a *App) openNotices() {
-	a.source = &relaySource{queue: a.queue, receiver: a.receiver, rejects: a.rejects, all: a.findings,
-		log: a.log, end: func() {}}
+	a.source = &relaySource{receiver: a.receiver, rejects: a.rejects, all: a.findings, log: a.log,
+		end: func() {}}
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.LastRequest, a.clock()}
 	a.registry.MustRegister(a.source, a.venues)
 	a.address = &address{config: a.active.Load}

@@ -16,7 +16,6 @@ import (
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
-	"ticketrail/queue"
 	"ticketrail/receiver"
 	"ticketrail/receiver/source"
 )
@@ -25,7 +24,6 @@ import (
 // order: through the receiver into the queue. The source never keeps the daemon from starting, because the orders of
 // the webhook need no relay.
 type relaySource struct {
-	queue    *queue.Queue
 	receiver *receiver.Receiver
 	rejects  *receiver.Rejects
 	all      func(context.Context) ([]finding.Finding, error) // the findings of this box

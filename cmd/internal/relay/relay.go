@@ -197,12 +197,12 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 		pause(ctx, openAgain/2+rand.N(openAgain)) // not at the same time as another relay, again
 	}
 
-	door, err := s.stream.NewDoor(store.DoorOptions{Secret: []byte(s.conf.NATS.Password.Reveal()),
-		Caller: func(r *http.Request) string { return s.receiver.Caller(r) }, Registerer: s.registry})
+	var err error
+	s.door, err = s.stream.NewDoor(s.conf.NATS.Password.Reveal(),
+		func(r *http.Request) string { return s.receiver.Caller(r) }, s.registry)
 	if err != nil {
 		return err
 	}
-	s.door = door
 
 	s.runWatch(ctx, func() bool { return s.venues() >= 0 })
 	if ctx.Err() != nil {
