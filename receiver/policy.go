@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"context"
 	"crypto/sha256"
 	"net"
 	"net/http"
@@ -36,6 +37,9 @@ type Policy struct {
 	// Plan and Names are called concurrently.
 	Plan  Planner    // required
 	Names plan.Names // may be nil
+	// MayBeVenue says that an id may be a venue although it is not among Venues, which may be old. It is asked only for
+	// a caller that may post, concurrently. Nil: no id may.
+	MayBeVenue func(ctx context.Context, id string) bool
 
 	MaxBody int64         // bytes: an order has a few thousand; one of 300 items with notes has about 50,000
 	Mode    contract.Mode // how far a body may differ from the contract

@@ -208,6 +208,9 @@ func (p *compiledPolicy) checkVenue(c echo.Context, x *exchange) error {
 	}
 
 	found := p.venues[id]
+	if found == nil && p.MayBeVenue != nil && p.MayBeVenue(c.Request().Context(), id) {
+		return &refusal{StorageFailed, "the list of venues cannot be read now"} // after a 403 the service gives it up
+	}
 	if found == nil {
 		return badHeader(VenueNotAllowed, p.VenueHeader, "venue "+id+" is not listed under venues")
 	}

@@ -196,6 +196,27 @@ func TestA4xxIsNeverSentForWhatARetryCanCure(t *testing.T) {
 	b.want(t, post([]byte(burger)), 503)
 }
 
+// TestAVenueThatMayBeOneIsAnswered503ToWhoMayPost: others must not make the receiver ask for it.
+func TestAVenueThatMayBeOneIsAnswered503ToWhoMayPost(t *testing.T) {
+	asked, may := 0, true
+	b := newTestbed(t, func(_ *Options, p *Policy) {
+		p.Venues, p.Secrets = nil, []string{"the-secret-of-the-path"}
+		p.MayBeVenue = func(context.Context, string) bool { asked++; return may }
+	})
+	r := post([]byte(burger))
+	b.want(t, r, 404)
+	if asked > 0 {
+		t.Error("it is asked for a caller without the secret")
+	}
+	r = post([]byte(burger))
+	r.URL.Path += "/the-secret-of-the-path"
+	b.want(t, r, 503)
+	may = false
+	r = post([]byte(burger))
+	r.URL.Path += "/the-secret-of-the-path"
+	b.want(t, r, 403)
+}
+
 // run sends the request to a new receiver.
 func (r testCase) run(t *testing.T) (*testbed, *http.Response, []byte) {
 	t.Helper()

@@ -2,18 +2,14 @@ package relay
 
 import (
 	"context"
-	"io"
 	"maps"
-	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/config"
 	"ticketrail/receiver"
-	"ticketrail/receiver/contract"
 	store "ticketrail/receiver/relay"
 )
 
@@ -67,6 +63,7 @@ func (s *server) apply(conf *config.Relay, entries []store.VenueEntry) {
 	}
 
 	policy := daemon.Policy(conf.With(venues), envelope{})
+	policy.MayBeVenue = s.mayBeVenue
 	if s.receiver == nil {
 		s.receiver = receiver.New(receiver.Options{Intake: s.stream, Policy: policy, Classify: store.Classify,
 			Reject: s.stream.Keep, Logger: s.log, Registerer: s.registry})
@@ -104,39 +101,17 @@ func (s *server) reload() {
 	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.start), nil)
 }
 
-// unlessUnsure answers 503 to a venue that this relay does not know although it may be one: after a 403 the service
-// gives the order up.
-func (s *server) unlessUnsure(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		id, isUUID := contract.CanonicalID(strings.TrimSpace(r.Header.Get(s.conf.Receiver.Headers.Venue)))
-		_, known := s.entries[id]
-		s.mu.Unlock()
-		if !isUUID || known || s.isNone(r.Context(), id) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Retry-After", "5")
-		w.Header().Set("Connection", "close")
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, `{"status":"ERROR","error":{"code":"storage_failed",`+
-			`"message":"the list of venues cannot be read now"}}`+"\n")
-		receiver.Linger(w)
-	})
-}
-
-// Strangers must not make the servers work by asking: more than these are answered 503 without a look.
+// A service must not make the servers work by asking: more than these are answered 503 without a look.
 const (
 	looksPerSecond = 20
 	looksAtOnce    = 100
 	lookWithin     = 2 * time.Second
 )
 
-// isNone says that the servers know of no such venue: the list of this relay may be old.
-func (s *server) isNone(ctx context.Context, id string) bool {
+// mayBeVenue says that a venue which this relay does not know may be one: its list may be old.
+func (s *server) mayBeVenue(ctx context.Context, id string) bool {
 	if s.venues() == 0 || !s.nc.IsConnected() || !s.looks.Allow() {
-		return false
+		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
@@ -145,5 +120,5 @@ func (s *server) isNone(ctx context.Context, id string) bool {
 	if known {
 		s.door.Look()
 	}
-	return err == nil && !known
+	return err != nil || known
 }

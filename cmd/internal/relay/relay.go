@@ -61,7 +61,7 @@ type server struct {
 	watch    watch
 
 	start *config.Relay
-	looks *rate.Limiter // for venues that are not known, see isNone
+	looks *rate.Limiter // for venues that are not known, see mayBeVenue
 
 	mu      sync.Mutex // guards the fields below, and the policy that is made of them
 	conf    *config.Relay

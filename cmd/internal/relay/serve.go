@@ -44,7 +44,7 @@ func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at
 	options.MaxConnections, options.Group = s.conf.Receiver.MaxConnections, s.group
 	srv := s.receiver.HTTPServer()
 	mux := http.NewServeMux()
-	mux.Handle("/", s.unlessUnsure(srv.Handler))
+	mux.Handle("/", srv.Handler)
 	mux.Handle("/v1/", s.door.Handler())
 	srv.Handler = mux
 
