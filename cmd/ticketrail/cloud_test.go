@@ -21,7 +21,6 @@ import (
 
 	"ticketrail/deploy"
 	"ticketrail/deploy/slow"
-	"ticketrail/receiver/relay/natstest"
 )
 
 // TestA200OfTheCloudIsAPromise kills servers, relays and boxes, under load, at moments of chance's choosing.
@@ -196,17 +195,15 @@ func (c *cloud) configureNodes() {
 	conf, err := deploy.Files.ReadFile("relay/nats.conf")
 	must(c.t, err)
 	replace := []string{"CHANGE-ME", cloudPassword}
-	var ports []int
+	var routes []string
 	for i := range 3 {
-		port := natstest.FreePort(c.t, 2000, 4000) // for the cluster, and for its pages
-		ports = append(ports, port)
-		replace = append(replace, fmt.Sprintf("10.0.0.2%d:6222", i+1), fmt.Sprintf("127.0.0.1:%d", port+2000))
+		c.servers, c.status = append(c.servers, freeAddr(c.t)), append(c.status, freeAddr(c.t))
+		routes = append(routes, freeAddr(c.t))
+		replace = append(replace, fmt.Sprintf("10.0.0.2%d:6222", i+1), routes[i])
 	}
-	for i, port := range ports {
-		c.servers = append(c.servers, fmt.Sprintf("127.0.0.1:%d", port))
-		c.status = append(c.status, fmt.Sprintf("127.0.0.1:%d", port+4000))
+	for i, route := range routes {
 		own := append([]string{"0.0.0.0:4222", c.servers[i], "127.0.0.1:8222", c.status[i],
-			"0.0.0.0:6222", fmt.Sprintf("127.0.0.1:%d", port+2000), "/var/lib/nats", c.node(i) + "/data"}, replace...)
+			"0.0.0.0:6222", route, "/var/lib/nats", c.node(i) + "/data"}, replace...)
 		must(c.t, os.MkdirAll(c.node(i), 0o700))
 		text := fmt.Sprintf("server_name: n%d\n", i+1) + strings.NewReplacer(own...).Replace(string(conf))
 		writeFiles(c.t, map[string]string{filepath.Join(c.node(i), "nats.conf"): text})

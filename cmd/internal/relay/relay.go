@@ -174,12 +174,6 @@ const (
 
 // open opens the stream, which waits for the servers, and reads the venues.
 func (s *server) open(ctx context.Context, run func(string, func(context.Context) error)) error {
-	waits, opened := context.WithCancel(ctx)
-	var patience sync.WaitGroup
-	patience.Go(func() { s.patient(waits) })
-	defer patience.Wait()
-	defer opened()
-
 	last := ""
 	for within := openFirst; ; within = min(2*within, openWithin) {
 		err := s.openOnce(ctx, within)
@@ -194,6 +188,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 			last = err.Error()
 			s.log.Warn("the relay waits for its servers", "err", err)
 		}
+		s.notify("STATUS=" + s.status())
 		pause(ctx, openAgain/2+rand.N(openAgain)) // not at the same time as another relay, again
 	}
 
@@ -204,6 +199,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 		return err
 	}
 
+	s.notify("STATUS=" + s.status())
 	s.runWatch(ctx, func() bool { return s.venues() >= 0 })
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -216,14 +212,6 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 	run("door", s.door.Run)
 	run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream, s.door.Look) })
 	return nil
-}
-
-// patient tells systemd that it must not give up on a relay that waits: see EXTEND_TIMEOUT_USEC in sd_notify(3).
-func (s *server) patient(ctx context.Context) {
-	for ctx.Err() == nil {
-		s.notify("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=" + s.status())
-		pause(ctx, statusEvery)
-	}
 }
 
 func (s *server) openOnce(ctx context.Context, within time.Duration) error {

@@ -3,13 +3,11 @@
 package natstest
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -83,19 +81,14 @@ var reserved struct {
 	sockets []net.PacketConn
 }
 
-// FreePort finds a port, with the ports that are so much above it, below those that systems give to outgoing
-// connections: a program must find its ports free again after it was killed. No other caller gets one of them while
-// this process runs, also not in another process.
-func FreePort(t testing.TB, above ...int) (port int) {
+// FreePort finds a port below those that systems give to outgoing connections: a program must find its port free again
+// after it was killed. No other caller gets it while this process runs, also not in another process.
+func FreePort(t testing.TB) (port int) {
 	t.Helper()
 	var err error
 	for range 100 {
-		port = 10_000 + rand.IntN(22_000-slices.Max(append(above, 0)))
-		err = nil
-		for _, n := range append(above, 0) {
-			err = errors.Join(err, reserve(port+n))
-		}
-		if err == nil {
+		port = 10_000 + rand.IntN(22_000)
+		if err = reserve(port); err == nil {
 			return port
 		}
 	}
