@@ -136,6 +136,26 @@ const (
 	FieldTimezone         = "timezone"
 )
 
+// An Anomaly is a deviation from the contract in a request that can be printed nevertheless. It is
+// counted, so that the operator sees that the service has changed before something breaks. Its
+// values are label values in the metrics and may not be renamed.
+type Anomaly string
+
+const (
+	IDNotUUID    Anomaly = "id_not_uuid"   // records[0].id is not a UUID
+	InvalidUTF8  Anomaly = "invalid_utf8"  // bytes that are not UTF-8; each is read as U+FFFD
+	StatusOdd    Anomaly = "status"        // a status other than SUCCESS
+	CountOdd     Anomaly = "count"         // a count other than the number of records
+	VenueOther   Anomaly = "venue_id"      // a record's venueId differs from the header: see [VenueDiffers]
+	DuplicateKey Anomaly = "duplicate_key" // an object has the same key more than once: see [Open]
+	OverLimit    Anomaly = "over_limit"    // a limit of ours is exceeded: it prints as text
+)
+
+// Anomalies lists all kinds. The metrics show each of them from the start, with 0.
+func Anomalies() []Anomaly {
+	return []Anomaly{IDNotUUID, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey, OverLimit}
+}
+
 //go:embed examples/*.json
 var examples embed.FS
 

@@ -153,3 +153,57 @@ func (f fieldPaths) add(id fieldID, kind flagKind, paths []string) {
 		f[name] = append(f[name], target{id, rank, keys[0], keys[1:], kind})
 	}
 }
+
+// A flagKind says how a field says that it is a cancellation, or that something is taken away.
+type flagKind int
+
+const (
+	noKind         flagKind = iota // it is no such field, or a removal that has no kind
+	voidConfigured                 // in any of the three ways below
+	voidFlag
+	voidTime
+	voidStatus
+	flagOfPresence // taken away if it is false
+)
+
+// The spellings by which a record or an item says that it is a cancellation, for names and values without case and
+// punctuation. ticket.fields.void adds to them and cannot replace them: a path forgotten in the configuration would
+// turn a void into an order. receiver/README.md shows this table.
+var (
+	// voidFlags are flags: true, 1 or "yes".
+	voidFlags = []string{"void", "voided", "cancel", "cancelled", "canceled", "deleted", "isVoid", "isVoided",
+		"isCancelled", "isCanceled", "isDeleted"}
+	// voidTimes say when it was cancelled, if they have a value.
+	voidTimes = []string{"voidedat", "voiddate", "voidtime", "cancelledat", "canceledat", "cancelleddate",
+		"canceleddate", "deletedat", "deleteddate"}
+	// statusFields may have one of voidWords as their value.
+	statusFields = []string{"status", "kdsstatus", "itemstatus", "orderstatus", "state", "action", "type", "operation",
+		"changetype"}
+	voidWords = []string{"void", "voided", "cancel", "canceled", "cancelled", "delete", "deleted"}
+	// presenceFlags say of a modifier that its dish has it, unless they are false.
+	presenceFlags = []string{"included", "isIncluded", "selected", "isSelected", "chosen", "isChosen", "added",
+		"isAdded", "active", "isActive"}
+	// removedWords cancel an item or a record. Of a modifier they say that its dish is made without it.
+	removedWords = []string{"remove", "removed"}
+)
+
+// The words of flags, and of the values of actions, that take something away from a dish.
+var (
+	removalWords = []string{"remove", "removed", "no", "without", "exclude", "excluded", "omit", "omitted", "minus",
+		"negated"}
+	// removalValues are values of keys that end with one of removalKinds or removalActions. shortValues count after
+	// removalActions only: {"type": 86} and {"status": "-"} are codes.
+	removalValues = append([]string{"removal", "exclusion", "subtract", "subtraction", "less"}, removalWords...)
+	shortValues   = []string{"no", "not", "hold", "86", "-", "sin", "sans", "ohne", "senza"}
+	removalKinds  = []string{"type", "kind", "status", "state"}
+
+	removalActions = []string{"action", "prefix", "operation", "modification", "modifier", "mod", "sign"}
+	// wrappers are the last words of keys that say nothing about their value: preModifier.name.
+	wrappers = []string{"name", "value", "label", "text", "code"}
+)
+
+// rushWords and holdWords are the texts that mean yes.
+var (
+	rushWords = []string{"true", "yes", "y", "rush", "rushed", "priority", "high", "highest", "urgent", "asap"}
+	holdWords = []string{"true", "yes", "y", "hold", "held", "onhold", "notfired", "unfired"}
+)

@@ -231,6 +231,17 @@ func isWantedTime(in, key string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wantedTime, w) })
 }
 
+// mayCancel says that a field may mean that nothing is to be cooked: by its key or by its value. The key of a note
+// counts only with voidingWords, and a value only if it has at most two words: others only mention a refund.
+func (u unread) mayCancel() bool {
+	keyWords := cancellingWords
+	if hasWordLike(u.key, noteWords) {
+		keyWords = voidingWords
+	}
+	isShort := len(strings.Fields(u.value)) <= 2
+	return u.cancels || hasWordLike(u.key, keyWords) || isShort && hasWordLike(u.value, cancellingWords)
+}
+
 // MayWarn says whether a field must not be missed: its path has a word of a warning, such as an allergy or a note, or
 // its value may say that something is not to be cooked.
 func MayWarn(path, value string) bool {
@@ -275,40 +286,6 @@ func appendWords(b []byte, key string) []byte {
 		last, isStart = r, false
 	}
 	return b
-}
-
-// A Use is how a field was treated.
-type Use string
-
-const (
-	Unread   Use = "unread"   // no path reads it: it prints as it came
-	Read     Use = "read"     // see Leaf.As
-	Noise    Use = "noise"    // no cook needs it
-	Silenced Use = "silenced" // no path reads it, and the configuration leaves it out
-)
-
-// NotRead is how people are told of a field that no path reads.
-const NotRead = "NOT READ"
-
-// Text is the use of a field for people. as is that of the [Leaf].
-func (u Use) Text(as string) string {
-	switch {
-	case u == Unread:
-		return NotRead
-	case u == Read:
-		return as
-	case as == "":
-		return string(u)
-	}
-	return string(u) + ": " + as
-}
-
-// A Leaf is a value of a request that holds no others.
-type Leaf struct {
-	Path    string // its keys from the body's root with dots between them, without indices: records.items.note
-	Use     Use
-	As      string // the field that read it, by its key under ticket.fields, or "contract"; of noise, the reason
-	Example string // its value, as [contract.OneLine]
 }
 
 // Leaves returns the leaves of a request in the order received; none of one that cannot be read.

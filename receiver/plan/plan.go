@@ -12,8 +12,8 @@
 //
 // split.go is the entry point: for each record it reads the header and the items (item.go, with reader.go and
 // field.go), and tries the routes (expression.go) for the stations of each item. remainder.go prints the fields that
-// no path reads, unless noise.go lists them, which also says how each field was treated. trace.go explains a plan to
-// the person who writes the routes.
+// no path reads, unless noise.go lists them, which also says how each field was treated. field.go has the words by which
+// fields are known. trace.go explains a plan to the person who writes the routes.
 //
 // A route is one entry of `routes` in the configuration, an expression is its `when`. A route matches an
 // item if its expression is true for it.
@@ -22,8 +22,10 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"html"
 	"slices"
 	"strings"
+	"unicode"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -266,6 +268,15 @@ func fold(b []byte, name string) []byte {
 }
 
 func folded(name string) string { return string(fold(nil, name)) }
+
+// plainText is text without blanks around it. Services whose tablets show HTML send its entities.
+func plainText(s string) string { return strings.TrimSpace(html.UnescapeString(s)) }
+
+// isBlank says that nothing of s would be visible on paper. A name of control characters and
+// zero-width joiners is no name: the item prints as its JSON instead.
+func isBlank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
+}
 
 // maxPrefix is how many bytes of a path are kept in front of its last key. A body may have one long key with as many
 // values below it as it has room for.

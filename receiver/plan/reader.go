@@ -2,12 +2,10 @@ package plan
 
 import (
 	"cmp"
-	"html"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -187,12 +185,6 @@ func (r *reader) flag(id fieldID) bool {
 	return false
 }
 
-// rushWords and holdWords are the texts that mean yes.
-var (
-	rushWords = []string{"true", "yes", "y", "rush", "rushed", "priority", "high", "highest", "urgent", "asap"}
-	holdWords = []string{"true", "yes", "y", "hold", "held", "onhold", "notfired", "unfired"}
-)
-
 // isRushOrHold reads whether an order goes first or is not to be made yet: true, or a word that says so. Services also
 // number their priorities, and from both ends, so a number says nothing. A hold stays unread: it also prints as it
 // came, because only a screen knows when it was fired.
@@ -256,22 +248,6 @@ func (r *reader) notes(id fieldID) []string {
 		}
 	}
 	return all.texts
-}
-
-// A textSet is different texts in the order in which they came. A hostile list has a hundred thousand.
-type textSet struct {
-	texts []string
-	has   map[string]bool
-}
-
-func (t *textSet) add(s string) {
-	if !t.has[s] {
-		if t.has == nil {
-			t.has = map[string]bool{}
-		}
-		t.has[s] = true
-		t.texts = append(t.texts, s)
-	}
 }
 
 // noteText is the text of a note. The text may be wrapped in an object that holds nothing else, as in
@@ -363,13 +339,4 @@ func scalarText(v contract.Value) string {
 		return number.String()
 	}
 	return asText(v)
-}
-
-// plainText is text without blanks around it. Services whose tablets show HTML send its entities.
-func plainText(s string) string { return strings.TrimSpace(html.UnescapeString(s)) }
-
-// isBlank says that nothing of s would be visible on paper. A name of control characters and
-// zero-width joiners is no name: the item prints as its JSON instead.
-func isBlank(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }

@@ -273,32 +273,6 @@ func (rest *remainder) takeCancelling() string {
 	return strings.Join(said, ", ")
 }
 
-// mayCancel says that a field may mean that nothing is to be cooked: by its key or by its value. The key of a note
-// counts only with voidingWords, and a value only if it has at most two words: others only mention a refund.
-func (u unread) mayCancel() bool {
-	keyWords := cancellingWords
-	if hasWordLike(u.key, noteWords) {
-		keyWords = voidingWords
-	}
-	isShort := len(strings.Fields(u.value)) <= 2
-	return u.cancels || hasWordLike(u.key, keyWords) || isShort && hasWordLike(u.value, cancellingWords)
-}
-
-// The words of flags, and of the values of actions, that take something away from a dish.
-var (
-	removalWords = []string{"remove", "removed", "no", "without", "exclude", "excluded", "omit", "omitted", "minus",
-		"negated"}
-	// removalValues are values of keys that end with one of removalKinds or removalActions. shortValues count after
-	// removalActions only: {"type": 86} and {"status": "-"} are codes.
-	removalValues = append([]string{"removal", "exclusion", "subtract", "subtraction", "less"}, removalWords...)
-	shortValues   = []string{"no", "not", "hold", "86", "-", "sin", "sans", "ohne", "senza"}
-	removalKinds  = []string{"type", "kind", "status", "state"}
-
-	removalActions = []string{"action", "prefix", "operation", "modification", "modifier", "mod", "sign"}
-	// wrappers are the last words of keys that say nothing about their value: preModifier.name.
-	wrappers = []string{"name", "value", "label", "text", "code"}
-)
-
 // removal reads the fields that say that the line is taken away from its dish. It returns the words to print ahead of
 // its name: [NO] Onion must not read Onion. See takeRemoval for unread fields.
 func (r *reader) removal() string {

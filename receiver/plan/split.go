@@ -332,3 +332,19 @@ func (s *splitter) match(i int, r *route, rec *contract.Record, item int) (bool,
 	}
 	return result.matched, result.err
 }
+
+// A textSet is different texts in the order in which they came. A hostile list has a hundred thousand.
+type textSet struct {
+	texts []string
+	has   map[string]bool
+}
+
+func (t *textSet) add(s string) {
+	if !t.has[s] {
+		if t.has == nil {
+			t.has = map[string]bool{}
+		}
+		t.has[s] = true
+		t.texts = append(t.texts, s)
+	}
+}

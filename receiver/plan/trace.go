@@ -59,3 +59,37 @@ func anyHas(req contract.PrintRequest, ref string) bool {
 		return of == "record" && has(rec.Fields) || of == "item" && slices.ContainsFunc(rec.Items, has)
 	})
 }
+
+// A Use is how a field was treated.
+type Use string
+
+const (
+	Unread   Use = "unread"   // no path reads it: it prints as it came
+	Read     Use = "read"     // see Leaf.As
+	Noise    Use = "noise"    // no cook needs it
+	Silenced Use = "silenced" // no path reads it, and the configuration leaves it out
+)
+
+// NotRead is how people are told of a field that no path reads.
+const NotRead = "NOT READ"
+
+// Text is the use of a field for people. as is that of the [Leaf].
+func (u Use) Text(as string) string {
+	switch {
+	case u == Unread:
+		return NotRead
+	case u == Read:
+		return as
+	case as == "":
+		return string(u)
+	}
+	return string(u) + ": " + as
+}
+
+// A Leaf is a value of a request that holds no others.
+type Leaf struct {
+	Path    string // its keys from the body's root with dots between them, without indices: records.items.note
+	Use     Use
+	As      string // the field that read it, by its key under ticket.fields, or "contract"; of noise, the reason
+	Example string // its value, as [contract.OneLine]
+}
