@@ -12,8 +12,8 @@
 //
 // split.go is the entry point: for each record it reads the header and the items (item.go, with reader.go and
 // field.go), and tries the routes (expression.go) for the stations of each item. remainder.go prints the fields that
-// no path reads, unless noise.go lists them, which also says how each field was treated. field.go has the words by which
-// fields are known. trace.go explains a plan to the person who writes the routes.
+// no path reads, unless noise.go lists them, which also says how each field was treated. field.go has the words by
+// which fields are known. trace.go explains a plan to the person who writes the routes.
 //
 // A route is one entry of `routes` in the configuration, an expression is its `when`. A route matches an
 // item if its expression is true for it.
