@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"ticketrail/cmd/internal/app"
-	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/config"
 	"ticketrail/printer/virtual"
 	"ticketrail/receiver/sim"
@@ -33,7 +32,7 @@ func TestTicketrailMeetsTheContract(t *testing.T) {
 	}, func(k *testDaemon) {
 		printer := k.Printers["grill"]
 		results := sim.Check(k.T.Context(), sim.CheckOptions{
-			URL: "http://127.0.0.1/webhooks/print", Venues: []string{daemontest.VenueID, second}, Transport: transport,
+			URL: "http://127.0.0.1/webhooks/print", Venues: []string{venueID, second}, Transport: transport,
 			Output: &sim.Output{
 				Slips: func(context.Context) (slips []sim.Slip, _ error) {
 					for _, t := range printer.Tickets() {

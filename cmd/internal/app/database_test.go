@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"ticketrail/cmd/internal/daemontest"
 )
 
 func TestTheQueueKeepsTheLimitsOfTheConfiguration(t *testing.T) {
@@ -22,9 +20,9 @@ func TestTheQueueKeepsTheLimitsOfTheConfiguration(t *testing.T) {
 				k.T.Errorf("after %s it got %s, want %s", after, got, want)
 			}
 		}
-		again(time.Minute, daemontest.Known)
+		again(time.Minute, answerKnown)
 		k.Restart()
-		again(7*time.Hour, daemontest.Known)
+		again(7*time.Hour, answerKnown)
 		if jobs := k.jobsOf("grill", ""); len(jobs) > 0 {
 			k.T.Errorf("the history still has %+v", jobs)
 		}

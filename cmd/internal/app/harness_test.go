@@ -23,7 +23,6 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
-	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/virtual"
@@ -40,35 +39,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// at is an item for a station.
-var at = daemontest.Item
-
-// A testDaemon is the whole daemon in a bubble, with the parts that these tests change and look at besides.
-type testDaemon struct {
-	*daemontest.Daemon
-	service http.RoundTripper // carries requests to the point-of-sale API; nil is the network
-	display *virtual.Network  // of the screens' pages; nil without screens
-	mails   *mailbox          // of people who are told; nil: nobody is
-}
-
-func runDaemon(t *testing.T, f func(*testDaemon), stations ...string) {
-	runDaemonWith(t, func(*testDaemon) {}, f, stations...)
-}
-
-// runDaemonWith is runDaemon; setup changes the configuration, the printers and the options before the start.
-func runDaemonWith(t *testing.T, setup, f func(*testDaemon), stations ...string) {
-	k := &testDaemon{}
-	daemontest.RunWith(t, func(d *daemontest.Daemon) {
-		k.Daemon = d
-		d.Options = func(o *app.Options) { o.Service = k.service }
-		setup(k)
-	}, func(*daemontest.Daemon) { f(k) }, stations...)
-}
-
 // change changes the options of each start.
 func (k *testDaemon) change(f func(*app.Options)) {
-	before := k.Options
-	k.Options = func(o *app.Options) { before(o); f(o) }
+	k.changes = append(k.changes, f)
 }
 
 func (k *testDaemon) must(err error) {
@@ -306,7 +279,7 @@ metrics: { listen: "127.0.0.1:0" }
 admin: { socket: s }
 storage: { path: t.db }
 fonts: [ none.ttf ]
-venues: [ { id: ` + daemontest.VenueID + `, name: Harbour Grill, timezone: UTC } ]
+venues: [ { id: ` + venueID + `, name: Harbour Grill, timezone: UTC } ]
 ` + text}
 	d.write()
 	a, stop := run(t, app.Options{ConfigPath: d.path, Log: t.Output(), NoSync: true})
@@ -361,8 +334,8 @@ func (d *fileDaemon) order(id string) (status int) {
 		req, err := http.NewRequest("POST", "http://"+d.WebhookAddr().String()+"/webhooks/print", body)
 		must(d.t, err)
 		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("x-svc-venueid", daemontest.VenueID)
-		req.Header.Set("x-svc-device-id", daemontest.Device)
+		req.Header.Set("x-svc-venueid", venueID)
+		req.Header.Set("x-svc-device-id", device)
 		resp, err := http.DefaultClient.Do(req)
 		must(d.t, err)
 		resp.Body.Close()

@@ -11,7 +11,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
@@ -119,7 +118,7 @@ func (k *testDaemon) play(evening []mishap) (broken []string) {
 	copies, unmarked := map[string]int{}, map[string]int{} // by the number of the order; copies are whole
 	for _, p := range k.Printers {
 		for _, one := range p.Tickets() {
-			number := daemontest.Number(one)
+			number := numberOn(one)
 			if strings.Contains(one.Text, "Omega") {
 				copies[number]++
 			}

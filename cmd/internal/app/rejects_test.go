@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 )
@@ -40,7 +39,7 @@ func TestARefusedOrderPrintsOnceWhenItsCauseIsMendedAndItsRetryIsADuplicate(t *t
 			t.Errorf("by an old page: %s", got)
 		}
 		got := k.Post("order-18", "A18", 1, at("grill", "Burger"))
-		if got != daemontest.Known {
+		if got != answerKnown {
 			t.Errorf("the retry got %s", got)
 		}
 		k.Advance(time.Minute)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"ticketrail/cmd/internal/app"
-	"ticketrail/cmd/internal/daemontest"
 )
 
 func TestAReloadAppliesTheWholeFileOrNothingAndARefusedFileIsInEveryListing(t *testing.T) {
@@ -68,7 +67,7 @@ func TestTheLineOfSystemctlStatusReadsNoConfiguration(t *testing.T) {
 	}
 	write("receiver: { listen: \"127.0.0.1:0\" }\nmetrics: { listen: \"\" }\ndisplay: { listen: \"\" }\n" +
 		"admin: { socket: s }\nstorage: { path: t.db }\n" +
-		"venues: [ { id: " + daemontest.VenueID + ", name: Harbour Grill, timezone: UTC } ]\n" + grillOnly)
+		"venues: [ { id: " + venueID + ", name: Harbour Grill, timezone: UTC } ]\n" + grillOnly)
 	a, err := app.New(t.Context(), app.Options{ConfigPath: path, Log: t.Output(), NoSync: true})
 	must(t, err)
 	defer a.Close()

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/config"
 	"ticketrail/printer/virtual"
 	"ticketrail/receiver/sim"
@@ -48,7 +47,7 @@ func TestTicketsShowTheNamesAndTheTimeOfTheServiceAlsoWithoutItAfterARestart(t *
 		k.Start()
 		want("after a restart", two.ID, two.Name, "America/New_York")
 		k.reload(func(c *config.Config) {
-			c.Venues = []config.Venue{{ID: daemontest.VenueID, Name: "Harbour Grill", Timezone: "Asia/Tokyo"}}
+			c.Venues = []config.Venue{{ID: venueID, Name: "Harbour Grill", Timezone: "Asia/Tokyo"}}
 		})
 		want("with a configured time zone", "unknown-employee-9999", "9999", "Asia/Tokyo")
 	}, "grill")
@@ -82,12 +81,12 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 	var s *sim.Service
 	setup := func(k *testDaemon) {
 		s = withService(k,
-			sim.Options{Venues: []sim.Restaurant{{ID: daemontest.VenueID, Employees: 5},
+			sim.Options{Venues: []sim.Restaurant{{ID: venueID, Employees: 5},
 				{ID: otherVenue, Employees: 4}}})
 	}
 	runDaemonWith(t, setup, func(k *testDaemon) {
 		known := func() (out string) {
-			for _, v := range []string{daemontest.VenueID, otherVenue} {
+			for _, v := range []string{venueID, otherVenue} {
 				if n := k.App.Names().Count(v); n > 0 {
 					out += fmt.Sprintf("%s:%d ", v[len(v)-2:], n)
 				}
@@ -125,7 +124,7 @@ const (
 func withService(k *testDaemon, o sim.Options) *sim.Service {
 	o.Prefix, o.ClientID, o.ClientSecret, o.Seed = "/api", "me", clientSecret, seed
 	if o.Venues == nil {
-		o.Venues = []sim.Restaurant{{ID: daemontest.VenueID, Employees: 100, Zone: "America/New_York"}}
+		o.Venues = []sim.Restaurant{{ID: venueID, Employees: 100, Zone: "America/New_York"}}
 	}
 	s := sim.New(o)
 	l := virtual.NewNetwork()
@@ -159,7 +158,7 @@ func (k *testDaemon) orderBy(number, employee string) {
 	got := k.Send(fmt.Sprintf(
 		`{"records":[{"id":%q,"orderNumber":%q,"checkOwnerEmployeeId":%q,"items":[{"name":"Burger"}]}]}`,
 		uuid.NewString(), number, employee))
-	if got != daemontest.Stored {
+	if got != answerStored {
 		k.T.Fatalf("order %s got %s", number, got)
 	}
 }
@@ -167,7 +166,7 @@ func (k *testDaemon) orderBy(number, employee string) {
 // employee is the nth employee of the venue whose name the printer can print in its code pages.
 func employee(n int) sim.Employee {
 	for i := range 100 {
-		e := sim.Staff(seed, daemontest.VenueID, i)
+		e := sim.Staff(seed, venueID, i)
 		if regexp.MustCompile(`^[A-Z][A-Za-z]+ [A-Za-z]\.$`).MatchString(e.Name) {
 			if n--; n < 0 {
 				return e

@@ -17,7 +17,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ticketrail/cmd/internal/app"
-	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/printer/transport"
@@ -94,7 +93,7 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 		return err == nil
 	})
 	k.must(os.WriteFile(k.token, []byte(theToken), 0o600))
-	venue := relay.VenueEntry{ID: daemontest.VenueID, Name: "Harbour Grill", Token: relay.HashToken(theToken)}
+	venue := relay.VenueEntry{ID: venueID, Name: "Harbour Grill", Token: relay.HashToken(theToken)}
 	k.eventually("the venue is there", func() bool { return k.cloud.PutVenue(t.Context(), venue) == nil })
 	door, err := k.cloud.NewDoor("secret", func(r *http.Request) string { return r.RemoteAddr }, nil)
 	k.must(err)
@@ -140,12 +139,12 @@ storage: { path: t.db }
 admin: { socket: s }
 metrics: { listen: "" }
 display: { listen: "" }
-`, url, daemontest.VenueID), 0o600))
+`, url, venueID), 0o600))
 }
 
 func (k *fetchingBox) start() {
 	k.Helper()
-	k.app, k.stop = run(k.T, app.Options{ConfigPath: k.conf, Log: k.Output(), Clock: daemontest.SyncedClock{},
+	k.app, k.stop = run(k.T, app.Options{ConfigPath: k.conf, Log: k.Output(), Clock: syncedClock{},
 		Dialer: func(config.Printer) (transport.Dialer, error) { return k.printer, nil }})
 	k.Cleanup(k.stop)
 }
@@ -158,7 +157,7 @@ func (k *fetchingBox) accept() {
 	body := []byte(bodyOf(id, number, at("grill", "Soup")))
 	ctx, cancel := context.WithTimeout(k.Context(), 2*time.Minute)
 	defer cancel()
-	_, err := k.cloud.Accept(ctx, ticket.Request{Venue: daemontest.VenueID, ID: id, Device: "till",
+	_, err := k.cloud.Accept(ctx, ticket.Request{Venue: venueID, ID: id, Device: "till",
 		Received: time.Now().UTC(), Body: body})
 	k.must(err)
 }
@@ -169,7 +168,7 @@ func (k *fetchingBox) wantPrinted() {
 	k.eventually("all is printed", func() bool { return len(k.printer.Tickets()) >= len(k.sent) })
 	var got []string
 	for _, one := range k.printer.Tickets() {
-		got = append(got, daemontest.Word(one))
+		got = append(got, wordOf(one))
 	}
 	if !slices.Equal(got, k.sent) {
 		k.Errorf("printed %q, want %q", got, k.sent)

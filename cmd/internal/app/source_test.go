@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"ticketrail/cmd/internal/admin"
-	"ticketrail/cmd/internal/daemontest"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/receiver"
@@ -48,19 +47,19 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 		if !errors.Is(err, source.ErrNever) {
 			t.Fatal(err)
 		}
-		k.must(k.App.TakeFromRelay(k.T.Context(), daemontest.VenueID, source.Arrival{Refused: &receiver.Reject{
+		k.must(k.App.TakeFromRelay(k.T.Context(), venueID, source.Arrival{Refused: &receiver.Reject{
 			Time: time.Now().Add(-2 * time.Hour), Venue: "another", Code: "invalid_json", Body: []byte("x")}}))
 		// Also when reading it took all the time there was, or it would be read again and again.
 		late, cancel := context.WithCancel(k.T.Context())
 		cancel()
-		err = k.App.TakeFromRelay(late, daemontest.VenueID, source.Arrival{
+		err = k.App.TakeFromRelay(late, venueID, source.Arrival{
 			Received: time.Now().Add(-4 * time.Hour).UTC(), Body: []byte(`{"records":8}`)})
 		if !errors.Is(err, source.ErrNever) {
 			t.Fatal(err)
 		}
 		k.Restart()
 		list := k.App.Rejects().List()
-		if len(list) != 3 || list[0].Code != "invalid_json" || list[0].Venue != daemontest.VenueID ||
+		if len(list) != 3 || list[0].Code != "invalid_json" || list[0].Venue != venueID ||
 			list[1].Size != 13 {
 			t.Errorf("kept %+v", list)
 		}
@@ -122,7 +121,7 @@ func TestABoxWithoutAWebhookOpensNoPort(t *testing.T) {
 
 // withRelay gives the daemon a relay that cannot be reached: the tests in a bubble pass its requests on themselves.
 func withRelay(k *testDaemon) {
-	k.Conf.Source = config.Source{URL: "https://relay", TokenFile: "/relay.token", Venue: daemontest.VenueID}
+	k.Conf.Source = config.Source{URL: "https://relay", TokenFile: "/relay.token", Venue: venueID}
 }
 
 // bodyOf is an order as the service sends it.
@@ -133,7 +132,7 @@ func bodyOf(id, number string, items ...string) string {
 
 // fetched passes on a request that the relay took some time ago.
 func (k *testDaemon) fetched(age time.Duration, body string) error {
-	return k.App.TakeFromRelay(k.T.Context(), daemontest.VenueID, source.Arrival{Device: daemontest.Device,
+	return k.App.TakeFromRelay(k.T.Context(), venueID, source.Arrival{Device: device,
 		Received: time.Now().Add(-age).UTC(), Age: age, Body: []byte(body)})
 }
 
