@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ticketrail/printer"
-	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/queuetest"
@@ -42,13 +42,13 @@ func TestTheStatusSaysSinceWhenAndWhatToDo(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		s := r.wantState(printer.PaperOut)
-		wantTrue(t, strings.Contains(s.Advice, "paper") && !s.Fine() && time.Since(s.Since) >= 40*time.Second, s)
+		wantTrue(t, strings.Contains(s.Advice, "paper") && !s.Fine && time.Since(s.Since) >= 40*time.Second, s)
 		r.v.Set(virtual.PaperOut, false)
 		r.want("A2", "confirmed")
 		r.v.Set(virtual.PaperLow, true)
 		r.want("A3", "confirmed")
 		s = r.wantState(printer.Ready)
-		wantTrue(t, s.Fine() && strings.Contains(s.Advice, "roll") && s.Conditions.Has(escpos.PaperLow), s)
+		wantTrue(t, s.Fine && strings.Contains(s.Advice, "roll") && slices.Contains(s.Conditions, "paper_low"), s)
 	})
 }
 

@@ -96,7 +96,7 @@ func NewDevice(o DeviceOptions) *Device {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 
 	device := &Device{o: o, lock: o.Lock, maybeInCommand: true, ids: session.NewIDs(), cancelPoll: func() {}}
-	device.health = health{name: o.Name, status: Status{State: Unknown, Since: time.Now()}}
+	device.health = health{name: o.Name, status: StatusOf(Unknown, nil)}
 	device.can = knowledge{o: &device.o, health: &device.health}
 	return device
 }

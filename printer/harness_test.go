@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -222,7 +223,7 @@ func (r *harness) wantState(state string) printer.Status {
 	r.t.Helper()
 	s := r.d.Status()
 	wantEqual(r.t, s.State, state)
-	if (s.Advice == "") != (s.Fine() && !strings.Contains(s.Conditions.String(), "paper_low")) {
+	if (s.Advice == "") != (s.Fine && !slices.Contains(s.Conditions, "paper_low")) {
 		r.t.Errorf("%s comes with the advice %q", s.State, s.Advice)
 	}
 	return s

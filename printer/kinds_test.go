@@ -150,7 +150,7 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 		s := &scriptedPrinter{answer: answer}
 		withScript(t, s, func(r *harness) {
 			if got := r.d.Ask(r.t.Context()); got.State != "not_a_printer" || !strings.Contains(got.Err, name) ||
-				got.Conditions != 0 {
+				len(got.Conditions) != 0 {
 				t.Errorf("after a poll it is %s, %s: %s", got.State, got.Conditions, got.Err)
 			}
 			for range 3 {

@@ -3,6 +3,7 @@ package printer
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,38 +38,36 @@ const (
 	Offline         = "offline"    // it prints nothing, and does not report why
 )
 
-// Status is the known state of a device.
+// Status is the known state of a device. Scripts read its JSON, so the keys stay as they are: ability is the best
+// proof.
 type Status struct {
-	State string    // one of the constants above
-	Since time.Time // start of this state
-	// Conditions is everything in its last report, including conditions that do not stop it.
-	Conditions escpos.Condition
-
-	// BestProof is the best result that a ticket can have: "confirmed", "processed" or "sent"; empty
+	State string    `json:"state"`          // one of the constants above; a screen has others
+	Since time.Time `json:"since,omitzero"` // start of this state
+	Fine  bool      `json:"fine"`           // nothing is known that stops the printing
+	// Conditions are the names of everything in its last report, also of those that do not stop it.
+	Conditions []string `json:"conditions"`
+	// BestProof is the best result that a ticket can have: "confirmed", "processed", "sent" or "shown"; empty
 	// while it is not known.
-	BestProof string
+	BestProof string `json:"ability,omitempty"`
+	Advice    string `json:"advice,omitempty"`  // for a person; empty: nothing needs to be done
+	Err       string `json:"error,omitempty"`   // why it cannot be reached
+	Moved     string `json:"moved,omitempty"`   // that it was found at another address than the configured one
+	Foreign   int    `json:"foreign,omitempty"` // how many answers to another program came while we were connected
 
 	// TooFast: the answer behind its last ticket came before the paper can have moved, and proved nothing.
-	TooFast bool
+	TooFast bool `json:"-"`
 	// Late: it answers only when it is sent something more.
-	Late bool
-
-	Advice  string // for a person; empty: nothing needs to be done
-	Err     string // why it cannot be reached
-	Foreign int    // how many answers to another program came while we were connected
+	Late bool `json:"-"`
 
 	hint string // for a person, in Unreachable
 }
 
-// Failed is the status of a printer to which no connection can be made, or of a device that is none.
-func Failed(state string, err error) Status {
-	var failed health
-	failed.set(state, err)
-	return failed.get()
+// StatusOf is the status of a printer that no [Device] has asked; err is why it cannot be reached, nil if it can.
+func StatusOf(state string, err error) Status {
+	var known health
+	known.set(state, err)
+	return known.get()
 }
-
-// Fine reports whether nothing is known that stops the printing.
-func (s Status) Fine() bool { return s.State == Ready || s.State == Unknown || s.State == Silent }
 
 // A health is how a printer is: its last report, or why nothing is heard of it, and the advice for a person.
 // Its methods are safe for concurrent use.
@@ -97,6 +96,7 @@ func (h *health) update(change func(*Status)) {
 		h.status.Since = time.Now()
 	}
 
+	h.status.Fine = slices.Contains([]string{Ready, Unknown, Silent}, h.status.State)
 	h.status.Advice = h.advice(&h.status)
 }
 
@@ -107,7 +107,7 @@ func (h *health) observe(c escpos.Condition) {
 		if is := state(c); is != Ready || s.BestProof != "" {
 			s.State = is
 		}
-		s.Conditions = c
+		s.Conditions = c.Names()
 	})
 }
 
@@ -115,7 +115,7 @@ func (h *health) observe(c escpos.Condition) {
 // longer applies.
 func (h *health) set(state string, why error) {
 	h.update(func(s *Status) {
-		s.State, s.Conditions, s.Err, s.hint = state, 0, "", ""
+		s.State, s.Conditions, s.Err, s.hint = state, []string{}, "", ""
 		if why != nil {
 			s.Err, s.hint = why.Error(), transport.Hint(why)
 		}
@@ -214,7 +214,7 @@ func (h *health) advice(s *Status) string {
 		return s.hint
 	case advice != "":
 		return advice
-	case s.Conditions.Has(escpos.PaperLow):
+	case slices.Contains(s.Conditions, escpos.PaperLow.Name()):
 		return "have a new roll of paper ready"
 	case s.Late:
 		return "it answers a question only with the next one, which delays its tickets; to be asked nothing, set " +

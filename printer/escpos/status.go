@@ -1,6 +1,7 @@
 package escpos
 
 import (
+	"cmp"
 	"math/bits"
 	"strings"
 )
@@ -55,20 +56,19 @@ func (c Condition) Has(other Condition) bool { return c&other == other }
 // Any reports whether at least one bit of other is set.
 func (c Condition) Any(other Condition) bool { return c&other != 0 }
 
-// String lists the names, or "ok" if there are none.
-func (c Condition) String() string {
-	var names []string
+// Names are the names of all conditions of a set; never nil.
+func (c Condition) Names() []string {
+	names := []string{}
 	for _, one := range Conditions() {
 		if c.Has(one) {
 			names = append(names, one.Name())
 		}
 	}
-
-	if names == nil {
-		return "ok"
-	}
-	return strings.Join(names, ", ")
+	return names
 }
+
+// String lists the names, or "ok" if there are none.
+func (c Condition) String() string { return cmp.Or(strings.Join(c.Names(), ", "), "ok") }
 
 // FromRealTime reads the answer b to DLE EOT n. If a pair of bits stands for one condition, either
 // of them counts: manufacturers differ in which one they set. (Layouts: Epson TM-U220, Ithaca PcOS

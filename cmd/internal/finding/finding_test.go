@@ -39,7 +39,7 @@ func faults() []fault {
 	return []fault{
 		{printer(Device{State: "paper_out", Conditions: []string{"paper_out", "offline"}, Advice: "put in a roll"}, 3),
 			"station/grill/paper_out", "paper out; 3 tickets wait", "put in a roll", Fail, ago(time.Hour)},
-		{printer(Device{State: "unreachable", Error: "connection refused", Advice: "check its cable"}, 0),
+		{printer(Device{State: "unreachable", Err: "connection refused", Advice: "check its cable"}, 0),
 			"station/grill/unreachable", "unreachable", "check its cable", Fail, ago(time.Hour)},
 		{printer(Device{State: "ready", Fine: true, Conditions: []string{"paper_low"}, Advice: "have a roll ready"}, 0),
 			"station/grill/paper_low", "paper low", "have a roll ready", Warn, time.Time{}},
@@ -185,7 +185,7 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 	up, down := Station{Known: true, Up: true}, Station{Known: true, Error: "connection refused"}
 	out := up
 	out.Device = &Device{State: "paper_out", Since: time.Unix(5, 0), Advice: "put in a new roll"}
-	refusing := Station{Kind: KindKDS, Known: true, Device: &Device{State: "refusing", Error: "401"}}
+	refusing := Station{Kind: KindKDS, Known: true, Device: &Device{State: "refusing", Err: "401"}}
 	backed := down
 	backed.ActiveBackup = "bar"
 	for _, x := range []struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"ticketrail/printer"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -63,25 +64,9 @@ type Station struct {
 	Up    bool `json:"-"` // the last attempt reached it
 }
 
-// A Device is the state that a printer or screen reports of itself. Stations that share a printer
-// have the same Device.
-type Device struct {
-	// State is one or two words: ready, paper_out, cover_open, busy, silent …
-	State string    `json:"state"`
-	Since time.Time `json:"since,omitzero"` // since when it is in this state
-	Fine  bool      `json:"fine"`           // it can print
-	// Conditions are all that it reports, also those that do not stop printing, such as paper_low.
-	// The names are the label values of ticketrail_station_condition.
-	Conditions []string `json:"conditions"`
-	// BestProof is the best outcome it can report for a ticket: confirmed, processed, sent or shown;
-	// empty until that was detected.
-	BestProof string `json:"ability,omitempty"`
-	Advice    string `json:"advice,omitempty"` // for the operator
-	Error     string `json:"error,omitempty"`  // why it cannot be reached
-	Moved     string `json:"moved,omitempty"`  // that it was found at another address than the configured one
-	// Foreign counts answers of the printer to another program while the daemon was connected.
-	Foreign int `json:"foreign,omitempty"`
-}
+// A Device is the state that a printer, a screen or a third-party display reports of itself. Stations that share a
+// printer have the same. Its conditions are label values of ticketrail_station_condition.
+type Device = printer.Status
 
 // Join adds to the stations of a queue, orphans too, the knowledge of the rest of the daemon. known must have been
 // read first: a reload between the two then shows a new station without a state, and never a state without its
@@ -224,8 +209,8 @@ func (p Station) why(state string) (text, detail string) {
 	}
 
 	if device := p.Device; device != nil {
-		if device.Error != "" { // its last report is old
-			detail = device.Error
+		if device.Err != "" { // its last report is old
+			detail = device.Err
 		} else if len(device.Conditions) > 0 {
 			detail = words(slices.DeleteFunc(slices.Clone(device.Conditions),
 				func(c string) bool { return c == state }))

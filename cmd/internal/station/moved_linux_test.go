@@ -108,7 +108,7 @@ func moveAPrinter(t *testing.T) {
 	check := askPrinters(t.Context(), conf)[0].Device
 	want := "tcp://" + home + ":9100 has the MAC address " + otherMAC + " and not " + grillMAC + ": another device " +
 		"has this address; is the printer on? if it was replaced, correct its mac"
-	if check.State != printer.Unreachable || check.Error != want {
+	if check.State != printer.Unreachable || check.Err != want {
 		t.Errorf("%+v, want %s", check, want)
 	}
 	printOne()

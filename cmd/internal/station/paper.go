@@ -215,7 +215,7 @@ func (p *paper) AddState(l *finding.Station) {
 }
 
 func (d *device) state() finding.Device {
-	out := deviceState(d.Status())
+	out := d.Status()
 	if d.follower != nil {
 		text, do := d.follower.Moved()
 		out.Moved, out.Advice = text, cmp.Or(out.Advice, do)
@@ -223,22 +223,7 @@ func (d *device) state() finding.Device {
 	return out
 }
 
-func deviceState(s printer.Status) finding.Device {
-	state := finding.Device{
-		State: s.State, Since: s.Since, Fine: s.Fine(), Conditions: []string{}, BestProof: s.BestProof,
-		Advice: s.Advice, Error: s.Err, Foreign: s.Foreign,
-	}
-
-	for _, c := range escpos.Conditions() {
-		if s.Conditions.Has(c) {
-			state.Conditions = append(state.Conditions, c.Name())
-		}
-	}
-	return state
-}
-
 // Probe asks the printer anew for its capability: see [printer.Device.Probe].
 func (p *paper) Probe(ctx context.Context) (finding.Device, error) {
-	now, err := p.device.Probe(ctx)
-	return deviceState(now), err
+	return p.device.Probe(ctx)
 }

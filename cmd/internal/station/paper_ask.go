@@ -44,7 +44,7 @@ func askPrinters(ctx context.Context, conf *config.Config) (out []answer) {
 		status := *answers[transport.CanonicalAddress(c.Address)]
 		status.Since = time.Time{} // since it was asked, which says nothing
 		out = append(out, answer{fine: howItAnswers(status),
-			Station: finding.Station{Name: c.Name, Address: c.Address, Device: new(deviceState(status))}})
+			Station: finding.Station{Name: c.Name, Address: c.Address, Device: &status}})
 	}
 
 	return out
@@ -58,7 +58,7 @@ func askPrinter(ctx context.Context, c config.Printer) printer.Status {
 		d, err = openOnce(c)
 	}
 	if err != nil {
-		return printer.Failed(printer.Unreachable, err)
+		return printer.StatusOf(printer.Unreachable, err)
 	}
 
 	asked := model.Confirm != profile.NoConfirm // else the configuration forbids status queries
@@ -68,13 +68,13 @@ func askPrinter(ctx context.Context, c config.Printer) printer.Status {
 		id, err := identify(ctx, d, asked)
 		switch {
 		case err != nil:
-			return printer.Failed(printer.Unreachable, err)
+			return printer.StatusOf(printer.Unreachable, err)
 		case id.Program != "":
-			return printer.Failed(printer.NotAPrinter, errors.New(id.Program+" answers there"))
+			return printer.StatusOf(printer.NotAPrinter, errors.New(id.Program+" answers there"))
 		case !asked:
-			return printer.Status{State: printer.Unknown}
+			return printer.StatusOf(printer.Unknown, nil)
 		case !id.Printer:
-			return printer.Status{State: printer.Silent}
+			return printer.StatusOf(printer.Silent, nil)
 		}
 	}
 	return query(ctx, c.Name, d, model.Confirm)

@@ -125,7 +125,7 @@ func (p *plain) AddState(l *finding.Station) {
 	if now := p.Pause(); now.Refusal != nil {
 		l.NextTry = now.Until
 		l.Device = &finding.Device{
-			State: refusing, Since: now.Since, Conditions: []string{}, Error: now.Refusal.Error(),
+			State: refusing, Since: now.Since, Conditions: []string{}, Err: now.Refusal.Error(),
 		}
 	}
 }
