@@ -42,25 +42,13 @@ person.`,
 }
 
 func (c *cli) showSites(o relay.Overview, all bool) error {
-	findings := o.Findings
-	if len(findings) > sitesShown && !all {
-		findings = findings[:sitesShown]
-	}
-
-	text := findingsText(findings, coloured(c.out))
-	if more := len(o.Findings) - len(findings); more > 0 {
-		text += fmt.Sprintf("… and %d more: --all\n", more)
-	}
-	if err := write(c.out, text+"\n"); err != nil || len(o.Sites) == 0 {
+	findings, more := shown(o.Findings, all)
+	if err := write(c.out, findingsText(findings, coloured(c.out))+more+"\n"); err != nil || len(o.Sites) == 0 {
 		return err
 	}
 
 	rows := newTable(c.out, "BOX HEARD", "WAITING", "OLDEST", "LAST FETCH", "VENUE")
-	sites := o.Sites
-	if len(sites) > sitesShown && !all {
-		sites = sites[:sitesShown]
-	}
-
+	sites, more := shown(o.Sites, all)
 	for _, s := range sites {
 		oldest := "-"
 		if s.Waiting > 0 {
@@ -69,8 +57,13 @@ func (c *cli) showSites(o relay.Overview, all bool) error {
 		rows.row(relay.Ago(o.At, s.LastSeen), fmt.Sprint(s.Waiting), oldest, relay.Ago(o.At, s.LastFetch), s.Name)
 	}
 
-	if more := len(o.Sites) - len(sites); more > 0 {
-		rows.row(fmt.Sprintf("… and %d more: --all", more))
+	return cmp.Or(rows.end(), write(c.out, more))
+}
+
+// shown is the beginning of a list, unless all of it is wanted, and a line about the rest.
+func shown[T any](list []T, all bool) (first []T, more string) {
+	if all || len(list) <= sitesShown {
+		return list, ""
 	}
-	return rows.end()
+	return list[:sitesShown], fmt.Sprintf("… and %d more: --all\n", len(list)-sitesShown)
 }

@@ -117,20 +117,13 @@ func (a *App) openDoors() error {
 }
 
 func (a *App) openMetrics() error {
-	at := a.startConfig.Metrics.Listen
-	if a.o.Metrics == nil && at == "" {
-		return nil
-	}
-	listener, err := daemon.Listen(a.o.Metrics, "metrics.listen", at)
-	if err != nil {
+	listener, serve, err := daemon.Monitor(a.o.Metrics, a.startConfig.Metrics.Listen, a.registry, a.log, a.notReady)
+	if err != nil || listener == nil {
 		return err
 	}
 
 	a.metricsAt = listener.Addr()
-	monitor := daemon.Monitor(a.registry, a.log, a.notReady)
-	a.serveOn(listener, "metrics", func(ctx context.Context) error {
-		return daemon.ServeMonitor(ctx, listener, monitor, a.log)
-	})
+	a.serveOn(listener, "metrics", serve)
 	return nil
 }
 

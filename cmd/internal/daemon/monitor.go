@@ -33,9 +33,19 @@ func NewRegistry() *prometheus.Registry {
 	return registry
 }
 
-// Monitor serves metrics and health checks. notReady says why no orders are accepted, or nothing. They have a
-// listener of their own, so that a slow scraper does not delay an order.
-func Monitor(reg *prometheus.Registry, log *slog.Logger, notReady func() string) *http.ServeMux {
+// Monitor opens the listener of metrics and health checks, and returns their server; nil: the configuration wants none.
+// They have a listener of their own, so that a slow scraper does not delay an order. notReady says why no orders are
+// accepted, or nothing.
+func Monitor(given net.Listener, address string, reg *prometheus.Registry, log *slog.Logger, notReady func() string) (
+	l net.Listener, serve func(context.Context) error, err error,
+) {
+	if given == nil && address == "" {
+		return nil, nil, nil
+	}
+	if l, err = Listen(given, "metrics.listen", address); err != nil {
+		return nil, nil, err
+	}
+
 	mux := http.NewServeMux()
 	// Four scrapes at a time: each one walks all stations, and a scraper with a short interval must
 	// not slow the printing.
@@ -55,20 +65,18 @@ func Monitor(reg *prometheus.Registry, log *slog.Logger, notReady func() string)
 		io.WriteString(w, "ready\n")
 	})
 
-	return mux
+	srv := &http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	return l, func(ctx context.Context) error {
+		return httpserver.Serve(ctx, l, srv, httpserver.Options{MaxConnections: maxScrapers, Grace: 2 * time.Second})
+	}, nil
 }
 
 // maxScrapers is how many connections monitoring may have. The number of open files is limited, and
 // printers need some of them.
 const maxScrapers = 32
-
-// ServeMonitor serves the handler of [Monitor] on l until ctx ends.
-func ServeMonitor(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
-	return httpserver.Serve(ctx, l, &http.Server{
-		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}, httpserver.Options{MaxConnections: maxScrapers, Grace: 2 * time.Second})
-}
 
 // Gauge is one value of a collector.
 func Gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {

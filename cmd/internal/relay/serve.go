@@ -11,16 +11,11 @@ import (
 )
 
 func (s *server) serveMonitor(run func(string, func(context.Context) error)) (at string, err error) {
-	if s.o.Metrics == nil && s.conf.Metrics.Listen == "" {
-		return "", nil
-	}
-	listener, err := daemon.Listen(s.o.Metrics, "metrics.listen", s.conf.Metrics.Listen)
-	if err != nil {
+	listener, serve, err := daemon.Monitor(s.o.Metrics, s.conf.Metrics.Listen, s.registry, s.log, s.notReady)
+	if err != nil || listener == nil {
 		return "", err
 	}
-
-	mux := daemon.Monitor(s.registry, s.log, s.notReady)
-	run("metrics", func(ctx context.Context) error { return daemon.ServeMonitor(ctx, listener, mux, s.log) })
+	run("metrics", serve)
 	return listener.Addr().String(), nil
 }
 

@@ -150,12 +150,9 @@ func (*watch) Describe(chan<- *prometheus.Desc) {}
 
 // Collect exports the last overview.
 func (w *watch) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(name, help string, value float64, labels ...string) { // label, value
-		var names, values []string
-		if len(labels) > 0 {
-			names, values = labels[:1], labels[1:]
-		}
-		ch <- daemon.Gauge(prometheus.NewDesc("ticketrail_"+name, help, names, nil), value, values...)
+	gauge := func(name, help string, value float64, label ...string) { // its name and its value, or none
+		half := len(label) / 2
+		ch <- daemon.Gauge(prometheus.NewDesc("ticketrail_"+name, help, label[:half], nil), value, label[half:]...)
 	}
 	gauge("relay_ready", "Whether print requests are accepted (1) or not (0), as /readyz says.",
 		daemon.Truth(w.ready() == ""))
