@@ -20,7 +20,10 @@ import (
 )
 
 // TestA200IsAPromise kills the real program, under load, at moments of chance's choosing.
-func TestA200IsAPromise(t *testing.T) { killUnderLoad(t, newDaemon(t, "", "grill", "bar", "cold"), 3) }
+func TestA200IsAPromise(t *testing.T) {
+	t.Parallel()
+	killUnderLoad(t, newDaemon(t, "", "grill", "bar", "cold"), 3)
+}
 
 func TestA200IsAPromiseWithTheCopyOnAnotherDisk(t *testing.T) {
 	slow.Test(t, loopDisk...)
@@ -55,6 +58,7 @@ func killUnderLoad(t *testing.T, k *daemonProcess, kills int) {
 // TestAGracefulRestartCostsNoOrderAndDoubtsNothing: a graceful stop answers its requests, systemd keeps the listener,
 // and the orders print after the start, in order and without a banner.
 func TestAGracefulRestartCostsNoOrderAndDoubtsNothing(t *testing.T) {
+	t.Parallel()
 	k := newDaemon(t, "", "grill", "bar")
 	k.program = unsynced // no power is cut
 	// Longer than the service waits: this is about being refused or dropped, not about being quick.
@@ -78,6 +82,7 @@ func TestAGracefulRestartCostsNoOrderAndDoubtsNothing(t *testing.T) {
 // TestTheDaemonOutlivesTheReaderOfItsStandardOutput: a log station writes there, and Go by default ends a program whose
 // reader has ended.
 func TestTheDaemonOutlivesTheReaderOfItsStandardOutput(t *testing.T) {
+	t.Parallel()
 	k := newDaemon(t, "", "grill")
 	edit(t, k.conf, "routes:\n", "logs: [ { name: archive, to: stdout } ]\nroutes:\n"+
 		"  - { to: [archive], continue: true }\n")
@@ -148,7 +153,10 @@ func TestTheDaemonEndsInOrderWhenItsTerminalIsClosed(t *testing.T) {
 
 // TestADamagedDatabaseIsReplacedAndTheKitchenContinues: the process that checks the file dies of it, the daemon does
 // not.
-func TestADamagedDatabaseIsReplacedAndTheKitchenContinues(t *testing.T) { restoreAtStart(t, 5, 0) }
+func TestADamagedDatabaseIsReplacedAndTheKitchenContinues(t *testing.T) {
+	t.Parallel()
+	restoreAtStart(t, 5, 0)
+}
 
 func TestAStartThatIsKilledWhileItRestoresLosesNoTicket(t *testing.T) {
 	slow.Test(t)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAReceiverThatWasAwayIsToldEveryOutcomeAlsoAfterAKill(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	away, told, ids := true, map[string]int{}, map[string]string{} // by type
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

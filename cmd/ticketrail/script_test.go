@@ -52,7 +52,10 @@ import (
 //	known EMPLOYEES            until the daemon knows so many names and the time zone
 //	private FOLDER             no other user can read any file in it
 //	looked ORDERS              until the daemon has looked at the fields of so many orders
-func TestTheCommandLineDoesWhatItSays(t *testing.T) { runScripts(t, "script") }
+func TestTheCommandLineDoesWhatItSays(t *testing.T) {
+	t.Parallel()
+	runScripts(t, "script")
+}
 
 // TestTheCommandLineWaitsAsLongAsItSays runs the scenarios in which the program waits: for a service that is slow, and
 // for the file that another process has open.
