@@ -87,16 +87,15 @@ func (s *server) reload() {
 	s.notify(daemon.Reloading())
 	defer func() { s.notify("READY=1\nSTATUS=" + s.status()) }()
 	conf, err := config.LoadRelay(s.o.ConfigPath)
-	if err == nil {
-		s.mu.Lock()
-		s.apply(conf, slices.Collect(maps.Values(s.entries)))
-		s.conf = conf
-		s.mu.Unlock()
-	}
 	if err != nil {
 		s.loaded.Reloaded(s.log, nil, nil, err)
 		return
 	}
+
+	s.mu.Lock()
+	s.apply(conf, slices.Collect(maps.Values(s.entries)))
+	s.conf = conf
+	s.mu.Unlock()
 	s.level.Set(conf.Log.Slog())
 	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.start), nil)
 }

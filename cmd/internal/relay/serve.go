@@ -25,10 +25,9 @@ func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at
 		return "", err
 	}
 
-	files := httpserver.Files{}
-	files.Cert, files.Key = s.conf.WebhookFiles()
-
-	options, acme, err := daemon.Webhook(s.conf.Receiver.TLS, files, s.log.With("component", "receiver"), s.registry)
+	cert, key := s.conf.WebhookFiles()
+	options, acme, err := daemon.Webhook(s.conf.Receiver.TLS, httpserver.Files{Cert: cert, Key: key},
+		s.log.With("component", "receiver"), s.registry)
 	if err != nil {
 		return "", errors.Join(err, listener.Close())
 	}
