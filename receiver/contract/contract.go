@@ -15,7 +15,11 @@ package contract
 
 import (
 	"embed"
+	"fmt"
+	"regexp"
 	"time"
+
+	"ticketrail/queue/ticket"
 )
 
 // PathWebhook is the default path of the webhook.
@@ -136,6 +140,88 @@ const (
 	FieldTimezone         = "timezone"
 )
 
+// A Mode says how far a body may deviate from the contract and still be printed.
+type Mode int
+
+const (
+	// Lenient accepts every body that can be printed, and counts deviations. It is the default: a service that
+	// changes a detail must not stop the kitchen.
+	Lenient Mode = iota
+	// Strict also refuses a request whose first record's id is not a UUID. Such an order is lost, and the service logs
+	// that. The ids of other records are not used to recognise a request.
+	Strict
+	// Text prints the records of every body as text, and what stands beside them as usual; all of a body as text, if it
+	// has no records.
+	Text
+)
+
+// A PrintRequest is a body that can be printed.
+type PrintRequest struct {
+	// ID is records[0].id in canonical form. With the venue it is the key that duplicates are
+	// recognised by. An id that is not valid Unicode is quoted.
+	ID        string
+	Envelope  Value     // the whole body, or its part before a limit or an error of the parser
+	Records   []Record  // at least one
+	Anomalies []Anomaly // its deviations, each kind at most once
+	Raw       []byte    // the body as received, without a byte order mark
+	Cut       bool      // it prints as text, and only its beginning
+	// Content stands for the body: a retry has the same. Zero: the body is not JSON, or too large for the parser.
+	Content ticket.Digest
+}
+
+// A Record is one element of records.
+type Record struct {
+	ID     string  // canonical; empty if there is none or it is not a string
+	Fields Value   // the whole record, items included
+	Items  []Value // objects; childItems of each is absent, null or a list of objects
+	// Unreadable is the text that prints for a body that cannot be read, which is its only record. Otherwise it is
+	// empty.
+	Unreadable string
+	Why        string // heads an unreadable record
+}
+
+// InvalidJSON says that a body is not one JSON object. It is answered 400, so the body is never
+// sent again.
+type InvalidJSON struct {
+	Offset int64 // of the first wrong byte
+	Reason string
+}
+
+func (e *InvalidJSON) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+// Mismatch says where a body differs from the contract: "records[0].items: missing". It contains
+// nothing of the body, because answers and logs show it and orders name guests.
+type Mismatch struct {
+	Path    string // in JavaScript syntax: records[0].items[2].childItems
+	Problem string
+	limit   bool // the contract allows the body and this program does not: it prints as text
+}
+
+func mismatch(path, problem string) *Mismatch { return &Mismatch{Path: path, Problem: problem} }
+
+func overLimit(path, problem string) *Mismatch {
+	return &Mismatch{Path: path, Problem: problem, limit: true}
+}
+
+func (e *Mismatch) Error() string {
+	at := e.Path
+	if len(at) > 2*maxPathPart { // 64 levels of items have a path of a kilobyte, in the answer, the log and the list
+		at = at[:maxPathPart] + "…" + at[len(at)-maxPathPart:]
+	}
+	return at + ": " + e.Problem
+}
+
+const maxPathPart = 100 // bytes that a message has of the beginning and of the end of a long path; it is ASCII
+
+// below puts the path of the parent in front of a mismatch's path. Only a mismatch pays for the
+// path; a correct request builds no text.
+func (e *Mismatch) below(parent string) *Mismatch {
+	e.Path = parent + "." + e.Path
+	return e
+}
+
+func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
+
 // An Anomaly is a deviation from the contract in a request that can be printed nevertheless. It is
 // counted, so that the operator sees that the service has changed before something breaks. Its
 // values are label values in the metrics and may not be renamed.
@@ -155,6 +241,11 @@ const (
 func Anomalies() []Anomaly {
 	return []Anomaly{IDNotUUID, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey, OverLimit}
 }
+
+// wantedKey matches keys of a time for which a meal is wanted. It is narrower than the rule for printing: a requestedAt
+// may be the time of the retry, which must not print again.
+var wantedKey = regexp.MustCompile(
+	`(?i)^(?:promised?|due|pick_?up|collection|ready|wanted|delivery|serve|needed|eta)(?:_?(?:at|by|for|time|date))?$`)
 
 //go:embed examples/*.json
 var examples embed.FS

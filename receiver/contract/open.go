@@ -1,11 +1,15 @@
 package contract
 
 import (
+	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,79 +21,6 @@ import (
 // states; anomalies notes deviations that can be printed. A field that is not checked here prints somehow: a
 // field that is wrong must never cost the order, a shape that is wrong would make a ticket that says
 // nothing.
-
-// A Mode says how far a body may deviate from the contract and still be printed.
-type Mode int
-
-const (
-	// Lenient accepts every body that can be printed, and counts deviations. It is the default: a service that
-	// changes a detail must not stop the kitchen.
-	Lenient Mode = iota
-	// Strict also refuses a request whose first record's id is not a UUID. Such an order is lost, and the service logs
-	// that. The ids of other records are not used to recognise a request.
-	Strict
-	// Text prints the records of every body as text, and what stands beside them as usual; all of a body as text, if it
-	// has no records.
-	Text
-)
-
-// A PrintRequest is a body that can be printed.
-type PrintRequest struct {
-	// ID is records[0].id in canonical form. With the venue it is the key that duplicates are
-	// recognised by. An id that is not valid Unicode is quoted.
-	ID        string
-	Envelope  Value     // the whole body, or its part before a limit or an error of the parser
-	Records   []Record  // at least one
-	Anomalies []Anomaly // its deviations, each kind at most once
-	Raw       []byte    // the body as received, without a byte order mark
-	Cut       bool      // it prints as text, and only its beginning
-	// Content stands for the body: a retry has the same. Zero: the body is not JSON, or too large for the parser.
-	Content ticket.Digest
-}
-
-// A Record is one element of records.
-type Record struct {
-	ID     string  // canonical; empty if there is none or it is not a string
-	Fields Value   // the whole record, items included
-	Items  []Value // objects; childItems of each is absent, null or a list of objects
-	// Unreadable is the text that prints for a body that cannot be read, which is its only record. Otherwise it is
-	// empty.
-	Unreadable string
-	Why        string // heads an unreadable record
-}
-
-// InvalidJSON says that a body is not one JSON object. It is answered 400, so the body is never
-// sent again.
-type InvalidJSON struct {
-	Offset int64 // of the first wrong byte
-	Reason string
-}
-
-func (e *InvalidJSON) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
-
-// Mismatch says where a body differs from the contract: "records[0].items: missing". It contains
-// nothing of the body, because answers and logs show it and orders name guests.
-type Mismatch struct {
-	Path    string // in JavaScript syntax: records[0].items[2].childItems
-	Problem string
-	limit   bool // the contract allows the body and this program does not: it prints as text
-}
-
-func mismatch(path, problem string) *Mismatch { return &Mismatch{Path: path, Problem: problem} }
-
-func overLimit(path, problem string) *Mismatch {
-	return &Mismatch{Path: path, Problem: problem, limit: true}
-}
-
-func (e *Mismatch) Error() string {
-	at := e.Path
-	if len(at) > 2*maxPathPart { // 64 levels of items have a path of a kilobyte, in the answer, the log and the list
-		at = at[:maxPathPart] + "…" + at[len(at)-maxPathPart:]
-	}
-	return at + ": " + e.Problem
-}
-
-const maxPathPart = 100 // bytes that a message has of the beginning and of the end of a long path; it is ASCII
 
 // Open parses a print request. No other code parses the body, so the id that duplicates are
 // recognised by is the id that everything else sees. Keys match exactly, also in case.
@@ -292,15 +223,6 @@ func array(from Value, field string) (Value, *Mismatch) {
 	return nil, mismatch(field, "want an array, got "+found.typeName())
 }
 
-// below puts the path of the parent in front of a mismatch's path. Only a mismatch pays for the
-// path; a correct request builds no text.
-func (e *Mismatch) below(parent string) *Mismatch {
-	e.Path = parent + "." + e.Path
-	return e
-}
-
-func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
-
 // VenueDiffers says whether a record names another venue than the header of the request, whose
 // canonical UUID is venue. A record that names no venue does not differ. The header has been
 // checked against the allow-list, so it decides; the caller counts the difference.
@@ -336,4 +258,86 @@ func (p *PrintRequest) anomalies(repeats bool) (out []Anomaly) {
 
 	note(repeats, DuplicateKey)
 	return out
+}
+
+// digest stands for a body without the members that may differ in a retry.
+func (v Value) digest() ticket.Digest {
+	sum := sha256.New()
+	out := bufio.NewWriterSize(sum, hashAtOnce)
+	v.writeContent(out, true)
+	_ = out.Flush() // no hash returns an error
+	return ticket.Digest(sum.Sum(nil)[:len(ticket.Digest{})])
+}
+
+const hashAtOnce = 512 // bytes, which are collected: the parts are small
+
+// writeContent writes a value. A mark begins each part and texts have their lengths, so no two values have the same
+// bytes.
+func (v Value) writeContent(out *bufio.Writer, isBody bool) {
+	_ = out.WriteByte(byte(v.Kind()))
+	if v.Kind() != '{' && v.Kind() != '[' {
+		writeText(out, v.Text())
+		return
+	}
+
+	for part := range v.All() {
+		if v.Kind() == '{' {
+			if part.mayDiffer(isBody) {
+				continue
+			}
+			_ = out.WriteByte('k')
+			writeText(out, part.Key())
+		}
+		part.writeContent(out, false)
+	}
+	_ = out.WriteByte('e')
+}
+
+func writeText(out *bufio.Writer, s string) {
+	_, _ = out.Write(binary.AppendUvarint(out.AvailableBuffer(), uint64(len(s))))
+	_, _ = out.WriteString(s)
+}
+
+// mayDiffer says whether a member may have another value in a retry:
+//   - anywhere, metadata, and updatedAt if it is a time;
+//   - directly in the body, the service's measurements and each time, except one under a wantedKey.
+func (v Value) mayDiffer(inBody bool) bool {
+	key := v.Key()
+	switch {
+	case ticket.IsMetadata(key):
+		return true
+	case key == FieldUpdatedAt:
+		return v.isTime()
+	case inBody:
+		return key == FieldDuration || key == FieldClientDrift || v.isTime() && !wantedKey.MatchString(key)
+	}
+	return false
+}
+
+func (v Value) isTime() bool {
+	return (v.Kind() == '"' || v.Kind() == '0') && ticket.IsTime(v.Key(), strings.TrimSpace(v.Text()))
+}
+
+// OneLine is a text of the service for people, as one line of at most so many bytes: without control characters and
+// those that change the direction of text, but with the joiners that Persian and the scripts of India are spelled with.
+// It is idempotent, and "" where nothing can be seen. It keeps nothing of the body that the text may be a part of.
+func OneLine(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		case r == unicode.ReplacementChar, !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d':
+			return -1
+		}
+		return r
+	}, text)
+
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > most {
+		text = strings.TrimSuffix(strings.ToValidUTF8(text[:most], ""), " ") // without half a character
+	}
+	if strings.Trim(text, " \u200c\u200d") == "" {
+		return ""
+	}
+	return strings.Clone(text)
 }
