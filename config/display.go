@@ -90,8 +90,8 @@ type Display struct {
 	// network can read orders and take over a screen. Browsers keep a screen awake only over HTTPS.
 	// Default false.
 	Insecure bool `mapstructure:"insecure"`
-	// Language is the language of the texts and buttons on the screens: en, es, fr, de, it, pt or zh. The text of an
-	// order is never translated. Default en.
+	// Language is the language of the texts and buttons on the screens and on the page for managers: en, es, fr,
+	// de, it, pt or zh. The text of an order is never translated. Default en.
 	Language string `mapstructure:"language" default:"en" oneof:"en es fr de it pt zh"`
 	// Places is flow or fixed: whether the cards on a screen move up when one is bumped, or each keeps its
 	// place until it is bumped, and new ones come where there is room. Letters of fixed cards have the size M, unless a

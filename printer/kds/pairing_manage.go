@@ -69,7 +69,7 @@ func (s *Server) manage(w http.ResponseWriter, r *http.Request, g *grant) {
 	zone, _ := s.kitchen()
 	v := manageView{Displays: s.screenViews()}
 	for _, p := range s.pairings.List() {
-		row := pairingRow{Pairing: p, Title: p.Station, Since: p.Paired.In(zone).Format("2 Jan 2006 15:04")}
+		row := pairingRow{Pairing: p, Title: p.Station, Since: p.Paired.In(zone).Format("2006-01-02 15:04")}
 		if view := s.screenView(p.Station); view != nil {
 			row.Title = view.Title
 		}

@@ -48,13 +48,11 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	table := readWords(t)
 	var scripts strings.Builder
 	names, _ := filepath.Glob("web/*.js")
-	for _, name := range append(names, "web/page.html", "web/pickup.html", "web/pairing.html", "web/index.html",
-		"web/times.html") {
-		if b, err := os.ReadFile(name); err != nil {
-			t.Fatal(err)
-		} else if !strings.HasPrefix(filepath.Base(name), "manage") {
-			scripts.Write(b)
-		}
+	pages, _ := filepath.Glob("web/*.html")
+	for _, name := range append(names, pages...) {
+		b, err := os.ReadFile(name)
+		must(t, err)
+		scripts.Write(b)
 	}
 
 	used := map[string]bool{}
@@ -77,7 +75,10 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 		did_accepted did_came did_shown did_seen did_paper did_elsewhere did_replaced did_sent_out did_returned
 		did_ticked did_item_done did_item_undone did_ack_void did_ack_alarm did_bump did_undo did_recall
 		sound_new sound_void sound_allergy sound_ready sound_late was_ack_void was_ack_alarm was_undo was_recall
-		wake_on wake_off wake_missing wake_insecure wake_refused key_Space`)
+		wake_on wake_off wake_missing wake_insecure wake_refused key_Space
+		manage_is_up manage_is_unknown manage_is_down manage_is_held manage_is_orphan
+		manage_ticket_held manage_ticket_failed manage_ticket_pending manage_ticket_printing manage_ticket_shown
+		manage_ticket_taken manage_ticket_expired manage_ticket_printed`)
 	for action, keys := range kds.DefaultKeys() {
 		if strings.HasPrefix(action, "select_") {
 			continue
@@ -105,9 +106,11 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 func TestThePagesAreInTheLanguageOfTheVenue(t *testing.T) {
 	withServer(t, func(t *testing.T, w *testServer) {
 		for language, want := range map[string][]string{
-			"":   {"en", "NOT LIVE", "This browser is not paired yet", "How long tickets took:"},
-			"de": {"de", "OFFLINE", "Dieser Browser ist noch nicht gekoppelt", "Wie lange die Bons brauchten:"},
-			"zh": {"zh", "已断线", "此浏览器尚未配对", "出单用时："},
+			"": {"en", "NOT LIVE", "This browser is not paired yet", "How long tickets took:",
+				"Printers, opening hours, who is told"},
+			"de": {"de", "OFFLINE", "Dieser Browser ist noch nicht gekoppelt", "Wie lange die Bons brauchten:",
+				"Drucker, Öffnungszeiten, wer benachrichtigt wird"},
+			"zh": {"zh", "已断线", "此浏览器尚未配对", "出单用时：", "打印机、营业时间、通知对象"},
 		} {
 			w.displays[0].Language = language
 			w.server.Set(w.displays)
@@ -115,8 +118,10 @@ func TestThePagesAreInTheLanguageOfTheVenue(t *testing.T) {
 			_, page, _ := w.get(box, "/screen/hot-line")
 			_, code, _ := w.get(w.client("192.168.1.20"), "/")
 			_, times, _ := w.get(box, "/times")
+			_, manage, _ := w.get(box, "/")
 			for text, part := range map[*string]string{&page: `<p class="big">` + want[1] + `</p>`,
-				&code: "<h1>" + want[2] + "</h1>", &times: "<h1>" + want[3]} {
+				&code: "<h1>" + want[2] + "</h1>", &times: "<h1>" + want[3],
+				&manage: "<summary>" + want[4] + "</summary>"} {
 				if !strings.Contains(*text, part) || !strings.Contains(*text, `<html lang="`+want[0]+`">`) {
 					t.Errorf("a page in %q has no %s", language, part)
 				}

@@ -22,8 +22,9 @@ routes: [ { to: [hot-line, bar] } ]
 `;
 
 export class Daemon {
-  // open starts a daemon. stations are the sections of its configuration that name them.
-  static async open(dir, stations = SCREENS) {
+  // open starts a daemon. stations are the sections of its configuration that name them, and the fallback if it is not
+  // called grill.
+  static async open(dir, stations = SCREENS, language = "en") {
     const d = new Daemon();
     [d.hook, d.screens, d.metrics] = [await freePort(), await freePort(), await freePort()];
     d.config = join(dir, "ticketrail.yaml");
@@ -36,8 +37,8 @@ export class Daemon {
 receiver: { listen: "127.0.0.1:${d.hook}" }
 venues: [ { id: ${venue}, name: Harbour Grill, timezone: Australia/Melbourne } ]
 ${stations.replace("PAPER", d.paper)}
-fallback: grill
-display: { listen: "127.0.0.1:${d.screens}" }
+${stations.includes("fallback:") ? "" : "fallback: grill"}
+display: { listen: "127.0.0.1:${d.screens}", language: ${language} }
 storage: { path: ${join(dir, "daemon.db")} }
 admin: { socket: ${join(dir, "d.sock")} }
 metrics: { listen: "127.0.0.1:${d.metrics}" }

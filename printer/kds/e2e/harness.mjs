@@ -294,3 +294,17 @@ export async function fits(page, what) {
   equal(await violations(page), [], what);
   await page.screenshot({ path: join(shots, "manage-" + what + ".png"), fullPage: true });
 }
+
+// THEIRS are the Latin words of a page in Chinese that are names, or stand on the keys of a keyboard.
+// Paper is in English, and the days of the opening hours are those of the configuration.
+const THEIRS = new RegExp("ticketrail|HTTPS|JavaScript|XL|Shift|Esc|PageUp|PageDown|Home|End|Safari|Chrome|" +
+  "REPRINT|POSSIBLE DUPLICATE|LATE|mon-fri|fri,sat", "g");
+
+// latinWords returns the Latin words that a page shows or tells a screen reader, or null.
+export async function latinWords(page) {
+  const text = await page.evaluate(() => {
+    const labels = Array.from(document.querySelectorAll("[aria-label]"), (e) => e.getAttribute("aria-label"));
+    return [document.body.innerText, ...labels].join(" ");
+  });
+  return text.replace(THEIRS, "").match(/[A-Za-z]{2,}/g);
+}

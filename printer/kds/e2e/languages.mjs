@@ -2,13 +2,10 @@
 
 import { join } from "node:path";
 import {
-  PATIENCE, SCREENS, chip, clipped, equal, live, open, row, shots, theEdgeIsLegible,
+  PATIENCE, SCREENS, chip, clipped, equal, latinWords, live, open, row, shots, theEdgeIsLegible,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { marked, withParts } from "./evening.mjs";
-
-// THEIRS are the Latin words of a page in Chinese that are names, or stand on the keys of a keyboard.
-const THEIRS = /ticketrail|HTTPS|JavaScript|XL|Shift|Esc|PageUp|PageDown|Home|End/g;
 
 // brokenWords are the words of buttons and of what the pass says that do not fit into a line.
 const brokenWords = (page) =>
@@ -39,11 +36,7 @@ async function inAll(server, browser, then) {
       const check = async (what) => {
         await page.screenshot({ path: join(shots, [language, name, width, what].join("-") + ".png") });
         if (language !== "zh") return equal(await brokenWords(page), [], "words over two lines of " + what + at);
-        const text = await page.evaluate(() => {
-          const labels = Array.from(document.querySelectorAll("[aria-label]"), (e) => e.getAttribute("aria-label"));
-          return [document.body.innerText, ...labels].join(" ");
-        });
-        equal(text.replace(THEIRS, "").match(/[A-Za-z]{2,}/g), null, "Latin words of " + what + at);
+        equal(await latinWords(page), null, "Latin words of " + what + at);
       };
       equal(await page.getAttribute("html", "lang"), language, "the language that a screen reader is told");
       await chip(page, "unseen").waitFor();

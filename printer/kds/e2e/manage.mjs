@@ -1,7 +1,7 @@
 // The page for managers, with the whole daemon behind it: what is wrong, and what a person without a shell does
 // about it, on a phone.
 
-import { PATIENCE, PHONE, assert, contrast, equal, fits, freePort, until, watch } from "./harness.mjs";
+import { PATIENCE, PHONE, assert, contrast, equal, fits, freePort, latinWords, until, watch } from "./harness.mjs";
 import { Daemon } from "./daemon.mjs";
 import net from "node:net";
 
@@ -247,5 +247,59 @@ export async function thePageForManagersHoldsWhateverComes(server, browser) {
     await fits(page, what + "-notlive");
     equal(page.wrong.filter((w) => !/ERR_FAILED/.test(w)), [], "errors on the console");
     await page.context().close();
+  }
+}
+
+export async function thePageForManagersIsInTheLanguageOfTheVenue(server, browser) {
+  const printer = { name: "魚", address: "1", profile: "2" };
+  const settings = {
+    version: "1", profiles: ["2"], printers: [printer], venues: [{ name: "海", hours: [] }],
+    recipients: [{ name: "王", by: "3", about: ["4"] }, { name: "李", by: "3", about: [] }],
+  };
+  const state = crafted(6, "魚");
+  const [one] = state.tickets;
+  const states = ["failed", "printing", "shown", "taken", "expired"];
+  const more = { ...one, order: "", received_at: "2026-01-01" };
+  state.tickets.push(...states.map((is, i) => ({ ...more, id: 10 + i, state: is })));
+  state.tickets[6].kind = "slip";
+  state.tickets[7].kind = "test";
+  state.printed[0].reprint = true;
+  state.stations[1].name = "茶";
+  for (const [i, is] of ["up", "unknown", "held", "orphan"].entries())
+    state.stations.push({ ...state.stations[0], name: "魚" + i, state: is, stand_in: "9", advice: "" });
+  state.findings = [
+    ...state.stations.map((s) => ({ level: "fail", subject: s.name, text: "1" })),
+    { level: "warn", subject: "2", text: "2", do: "ticketrail rejects" },
+    { level: "ok", subject: "3", text: "3" },
+  ];
+  Object.assign(state.rejects[0], { size: 1, count: 3 });
+  state.rejects.push({ ...state.rejects[0], id: 2, printed: state.at });
+  const daemon = await Daemon.open(server.dir, `
+printers: [ { name: "7", address: "file://PAPER" } ]
+fallback: "7"
+screens: [ { name: "8", title: 魚 }, { name: "9", title: 肉, mode: pass, of: ["8"] } ]
+routes: [ { to: ["7"] } ]
+`, "zh");
+  try {
+    const page = await watch(await (await browser.newContext(PHONE)).newPage());
+    await page.route("**/manage/api/**", (r) => {
+      const path = new URL(r.request().url()).pathname;
+      const answers = { settings, state, found: [{ address: "5", model: "6", state: "7" }] };
+      return r.fulfill({ json: answers[path.split("/").pop()] || { columns: 48, lines: [] } });
+    });
+    await page.goto(daemon.url + "/");
+    await page.locator("#settings summary").click();
+    await page.locator("#find button").click();
+    await page.locator("#setprinters select[aria-label]").waitFor();
+    await page.evaluate(() => document.querySelectorAll("main li details").forEach((e) => (e.open = true)));
+    equal(await latinWords(page), null, "Latin words");
+    await fits(page, "phone-zh");
+    await page.evaluate(() => document.querySelectorAll("li .acts button, #pair button").forEach((e) => e.click()));
+    await page.waitForSelector("#held .sure");
+    equal(await latinWords(page), null, "Latin words of buttons that ask");
+  } catch (e) {
+    throw new Error(e.stack + "\n" + daemon.log);
+  } finally {
+    await daemon.kill();
   }
 }

@@ -2,7 +2,7 @@
 // another page. Each kind of news has a sound.
 
 import { byId, el, removeChildren, setText } from "./dom.js";
-import { nameOf, sinceOf, unreadBand } from "./store.js";
+import { courseName, nameOf, sinceOf, unreadBand } from "./store.js";
 import { age, clock, now } from "./time.js";
 import { word } from "./words.js";
 
@@ -30,10 +30,10 @@ export class Bar {
     const oldest = open.reduce((least, o) => Math.min(least, sinceOf(o)), Infinity);
     setText(byId("oldest"), all ? " · " + word("oldest", { age: age(now() - oldest) }) : "");
     byId("empty").hidden = board.entries.length > 0;
-    setText(byId("empty"), word(board.filter ? "no_orders_with" : "no_orders", { course: board.filter }));
+    setText(byId("empty"), word(board.filter ? "no_orders_with" : "no_orders", { course: courseName(board.filter) }));
     const course = byId("course");
     course.hidden = board.courses().length === 0;
-    setText(course, word(board.filter ? "only" : "course", { course: board.filter }));
+    setText(course, word(board.filter ? "only" : "course", { course: courseName(board.filter) }));
     course.classList.toggle("on", Boolean(board.filter));
     byId("bar").classList.toggle("many", board.pages > 1 || board.hasMore());
     setText(byId("pagenumber"), board.page + 1 + " / " + board.pages + (board.hasMore() ? "+" : ""));

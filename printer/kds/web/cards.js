@@ -2,7 +2,7 @@
 // of a card into one column or several.
 
 import { el } from "./dom.js";
-import { fireOf, fireText, nameOf, short, tableOf } from "./store.js";
+import { courseName, fireOf, fireText, nameOf, short, tableOf } from "./store.js";
 import { clock } from "./time.js";
 import { word } from "./words.js";
 
@@ -147,9 +147,10 @@ export class Card {
       if (!groups.has(course)) groups.set(course, []);
       groups.get(course).push(item);
     }
+    const heading = (course) => short(courseName(course));
     let above = "";
     for (const [course, items] of groups) {
-      if (course) this.add(el("h3", { class: "section course", dir: "auto", text: short(course) }), null, true);
+      if (course) this.add(el("h3", { class: "section course", dir: "auto", text: heading(course) }), null, true);
       else if (above) this.add(el("hr", { class: "section course" }), null, true);
       above = course;
       for (const same of combine(items)) this.item(t, same);

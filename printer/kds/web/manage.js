@@ -3,11 +3,12 @@
 // that has changed.
 
 import { byId, setText } from "./dom.js";
-import { onChange, plural } from "./manage_act.js";
+import { onChange } from "./manage_act.js";
 import { draw } from "./manage_draw.js";
 import { findingParts, fineRow, rejectParts, stationParts } from "./manage_stations.js";
 import { needsDecision, ticketParts } from "./manage_tickets.js";
 import { clock, now, setClock, showAges } from "./manage_time.js";
+import { word } from "./words.js";
 
 const EVERY = 5000;
 const LOST = 13000; // without an answer for so long, the page says that it is old
@@ -29,8 +30,8 @@ function show() {
   const wrong = state.findings.filter((f) => f.level !== "ok");
   const fails = wrong.filter((f) => f.level === "fail").length;
   const summary = byId("summary");
-  const bad = plural(fails, "thing") + (fails === 1 ? " needs you" : " need you");
-  setText(summary, fails ? bad : wrong.length ? "It works, but look" : "All is well");
+  const works = wrong.length ? word("manage_sum_warn") : word("manage_sum_good");
+  setText(summary, fails ? word("manage_sum_bad", { n: fails }) : works);
   summary.className = fails ? "bad" : wrong.length ? "warn" : "good";
   document.title = (fails ? "(" + fails + ") " : "") + "ticketrail";
   list("problems", wrong, findingParts(state, configured));
@@ -42,7 +43,7 @@ function show() {
   list("fine", state.findings.filter((f) => f.level === "ok"), (f) => [f.subject, "", [fineRow, f.subject, f.text]]);
   const more = byId("more");
   more.hidden = !state.more;
-  setText(more, "and " + plural(state.more, "more ticket") + ". They print later.");
+  setText(more, word("manage_more", { n: state.more }));
   byId("queue").hidden = !state.more && !state.tickets.some((t) => !needsDecision(t));
   tick();
 }
@@ -52,8 +53,7 @@ function show() {
 function tick() {
   const lost = Date.now() - lastAnswer > LOST;
   byId("notlive").hidden = !lost;
-  if (lost)
-    setText(byId("notlive"), "NOT LIVE since " + clock(lastAnswer + now() - Date.now()) + ": ticketrail is silent.");
+  if (lost) setText(byId("notlive"), word("manage_silent", { time: clock(lastAnswer + now() - Date.now()) }));
   document.body.classList.toggle("old", lost);
   const day = { weekday: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" };
   if (state) setText(byId("clock"), clock(now(), day));

@@ -1,19 +1,17 @@
 // What a manager does: buttons, menus, and the requests that they send.
 
 import { byId, el } from "./dom.js";
+import { word } from "./words.js";
 
 let renew = () => {}; // asks for what the page shows
 export function onChange(f) {
   renew = f;
 }
 
-export const plural = (n, what) => n + " " + what + (n === 1 ? "" : "s");
 export const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// STATES are the words for the states of a station.
-export const STATES = {
-  up: "works", unknown: "no ticket yet", down: "DOWN", held: "STOPPED", orphan: "NOT CONFIGURED",
-};
+// stateName is the word for the state of a station.
+export const stateName = (state) => word("manage_is_" + state);
 
 export function say(text, failed) {
   const e = byId("said");
@@ -34,9 +32,9 @@ export async function send(path, body) {
     });
     if (got.ok) return { why: "", answer: await got.json() };
     const text = (await got.text()).trim();
-    return { why: text.startsWith("{") ? JSON.parse(text).error.message : text || "Not done: try again." };
+    return { why: text.startsWith("{") ? JSON.parse(text).error.message : text || word("manage_try_again") };
   } catch (e) {
-    return { why: "No answer from ticketrail. Look whether it was done before you try again." };
+    return { why: word("manage_no_answer") };
   }
 }
 
@@ -58,7 +56,7 @@ export async function moveAll(tickets, to) {
     if (refused) why = refused;
     else moved++;
   }
-  say(moved + " of " + plural(tickets.length, "ticket") + " will print at " + to + ". " + upper(why), why);
+  say(word("manage_moved_all", { moved, n: tickets.length, to }) + " " + upper(why), why);
   await renew();
 }
 
@@ -105,7 +103,7 @@ const chosen = new Map(); // what was chosen last in a menu, by its label
 export function choice(stations, first, label) {
   const list = el("select", { "aria-label": label, on: { change: () => chosen.set(label, list.value) } });
   for (const [name, is] of stations)
-    list.append(el("option", { value: name, text: name + (is === "up" ? "" : " (" + STATES[is] + ")") }));
+    list.append(el("option", { value: name, text: name + (is === "up" ? "" : " (" + stateName(is) + ")") }));
   const named = (wanted) => stations.find(([name]) => name === wanted);
   list.value = (named(chosen.get(label)) || named(first) || stations.find(([, is]) => is === "up") || stations[0])[0];
   return list;

@@ -1,6 +1,7 @@
 // Pairs the browser whose code a manager has typed, and ends pairings. What else the page does is in manage.js.
 
 import { byId, tabSetting } from "./dom.js";
+import { word } from "./words.js";
 
 function say(text, failed) {
   const e = byId("state");
@@ -25,7 +26,7 @@ async function post(path, body, done) {
     tabSetting.set("managed", done(await got.json()));
     location.reload();
   } catch (e) {
-    say("No connection to ticketrail. Try again.", true);
+    say(word("manage_no_connection"), true);
   }
 }
 
@@ -36,18 +37,18 @@ if (form) {
     const station = byId("station");
     const title = station.options[station.selectedIndex].text;
     const body = { code: byId("code").value, station: station.value };
-    post("pair", body, (p) => `The browser at ${p.address} now shows ${title}.`);
+    post("pair", body, (p) => word("manage_paired", { address: p.address, title }));
   });
 }
 for (const b of document.querySelectorAll("button[data-id]")) {
   b.addEventListener("click", () => {
     // The first tap asks: a screen that loses its pairing in the middle of service is dark.
-    if (b.textContent === "End") {
-      b.textContent = "Really end?";
-      setTimeout(() => (b.textContent = "End"), 5000);
+    if (b.textContent === word("manage_end")) {
+      b.textContent = word("manage_really_end");
+      setTimeout(() => (b.textContent = word("manage_end")), 5000);
       return;
     }
-    post("revoke", { id: b.dataset.id }, (p) => `The browser at ${p.address} has no access any more.`);
+    post("revoke", { id: b.dataset.id }, (p) => word("manage_unpaired", { address: p.address }));
   });
 }
 

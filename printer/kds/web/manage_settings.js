@@ -3,6 +3,7 @@
 
 import { byId, el, removeChildren, setText } from "./dom.js";
 import { button, say, send, upper } from "./manage_act.js";
+import { word } from "./words.js";
 
 let found = []; // printers that answered a search
 
@@ -23,24 +24,28 @@ const named = (name) => el("b", {}, el("bdi", { text: name }));
 function printer(p, version, profiles) {
   const address = text(p.address);
   const profile = el("select");
-  for (const name of profiles) profile.append(el("option", { value: name, text: name }));
+  for (const model of profiles) profile.append(el("option", { value: model, text: model }));
   profile.value = p.profile;
-  const fields = [field("Address of " + p.name, address), field("Model of " + p.name, profile)];
+  const { name } = p;
+  const fields = [
+    field(word("manage_address_of", { name }), address),
+    field(word("manage_model_of", { name }), profile),
+  ];
   const save = button(
-    "Change " + p.name,
-    () => "Yes, print " + p.name + " at " + address.value,
+    word("manage_change", { name }),
+    () => word("manage_sure_print_at", { name, address: address.value }),
     () => {
       const at = address.value.trim();
       const one = found.find((f) => f.address === at);
-      const body = { version, name: p.name, address: at, profile: profile.value, mac: one && one.mac };
-      return change("printer", body, "Saved. " + p.name + " prints at " + address.value + ".");
+      const body = { version, name, address: at, profile: profile.value, mac: one && one.mac };
+      return change("printer", body, word("manage_saved_printer", { name, address: address.value }));
     },
   );
   const acts = el("div", { class: "acts" }, save);
   const others = found.filter((f) => !f.program && f.address !== p.address);
   if (others.length) {
-    const list = el("select", { "aria-label": "Found for " + p.name });
-    list.append(el("option", { value: "", text: "Use a printer that was found…" }));
+    const list = el("select", { "aria-label": word("manage_found_for", { name }) });
+    list.append(el("option", { value: "", text: word("manage_use_found") }));
     for (const f of others)
       list.append(el("option", { value: f.address, text: [f.address, f.model, f.state].filter(Boolean).join(" · ") }));
     list.addEventListener("change", () => {
@@ -51,50 +56,54 @@ function printer(p, version, profiles) {
     });
     acts.append(list);
   }
-  return el("li", {}, named(p.name), ...fields, acts);
+  return el("li", {}, named(name), ...fields, acts);
 }
 
 function hours(v, version) {
+  const { name } = v;
   const lines = el("textarea", { rows: Math.max(2, v.hours.length + 1), spellcheck: "false" });
   lines.value = v.hours.join("\n");
   const save = button(
-    "Change the hours of " + v.name,
-    () => "Yes, change them",
+    word("manage_change_hours", { name }),
+    () => word("manage_sure_change"),
     () => {
       const list = lines.value.split("\n").map((line) => line.trim()).filter(Boolean);
-      return change("hours", { version, name: v.name, hours: list }, "Saved the hours of " + v.name + ".");
+      return change("hours", { version, name, hours: list }, word("manage_saved_hours", { name }));
     },
   );
-  return el("li", {}, named(v.name), field("Hours of " + v.name, lines), el("div", { class: "acts" }, save));
+  return el("li", {}, named(name), field(word("manage_hours_of", { name }), lines), el("div", { class: "acts" }, save));
 }
 
 function recipient(r, version) {
-  const about = r.about.length ? " about " + r.about.join(", ") : "";
+  const { name, by } = r;
+  const about = r.about.join(", ");
   const end = button(
-    "Tell " + r.name + " no more",
-    () => "Yes, tell " + r.name + " nothing",
-    () => change("untell", { version, name: r.name }, r.name + " is told nothing any more."),
+    word("manage_untell", { name }),
+    () => word("manage_sure_untell", { name }),
+    () => change("untell", { version, name }, word("manage_untold", { name })),
   );
-  return el("li", {}, named(r.name), " by " + r.by + about, el("div", { class: "acts" }, end));
+  const told = about ? word("manage_told_about", { by, about }) : word("manage_told_by", { by });
+  return el("li", {}, named(name), " " + told, el("div", { class: "acts" }, end));
 }
 
 function newRecipient(version) {
   const name = text("");
   const url = text("", "ntfy://ntfy.sh/TOPIC");
   const add = button(
-    "Tell somebody more",
-    () => "Yes, tell " + name.value,
+    word("manage_tell"),
+    () => word("manage_sure_tell", { name: name.value }),
     () => {
       const body = { version, name: name.value.trim(), url: url.value.trim() };
-      return change("tell", body, "Saved. " + name.value + " was sent a test message.");
+      return change("tell", body, word("manage_saved_told", { name: name.value }));
     },
   );
-  return el("li", {}, field("Name", name), field("Address for messages", url), el("div", { class: "acts" }, add));
+  const fields = [field(word("manage_name"), name), field(word("manage_message_address"), url)];
+  return el("li", {}, ...fields, el("div", { class: "acts" }, add));
 }
 
 async function read() {
   const { why, answer } = await send("/settings");
-  setText(byId("settingsproblem"), why ? "The settings cannot be changed here now: " + why : "");
+  setText(byId("settingsproblem"), why ? word("manage_settings_closed", { why }) : "");
   byId("settingslists").hidden = Boolean(why);
   if (why) return;
   const v = answer.version;
@@ -106,16 +115,16 @@ async function read() {
 
 async function find(b) {
   b.disabled = true;
-  say("Looking for printers. Nothing prints.");
+  say(word("manage_looking"));
   const { why, answer } = await send("/settings/found", {});
   b.disabled = false;
   if (!why) found = answer || [];
   await read();
-  const count = found.filter((f) => !f.program).length;
-  say(why ? upper(why) : count + " found. Choose one at its station.", why);
+  const n = found.filter((f) => !f.program).length;
+  say(why ? upper(why) : word("manage_found", { n }), why);
 }
 
-const search = el("button", { type: "button", text: "Look for printers", on: { click: () => find(search) } });
+const search = el("button", { type: "button", text: word("manage_look"), on: { click: () => find(search) } });
 byId("find").append(search);
 const details = byId("settings").querySelector("details");
 details.addEventListener("toggle", () => details.open && read());

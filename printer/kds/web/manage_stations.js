@@ -1,31 +1,31 @@
 // What is wrong, the stations and the refused requests on the page for managers.
 
 import { el } from "./dom.js";
-import { STATES, button, choice, moveAll, plural, post, upper } from "./manage_act.js";
+import { button, choice, moveAll, post, stateName, upper } from "./manage_act.js";
 import { age, clock } from "./manage_time.js";
-
-const REFUSED = "See below why. Print what was not taken again, and tell the support of your point of sale";
+import { word } from "./words.js";
 
 const linkTo = (id, text) => el("p", { class: "do" }, el("a", { href: "#" + id, text }));
 
 function stationDo(s) {
-  if (s.state === "orphan") return el("p", { class: "do", text: "Move its tickets to another station." });
-  if (s.state === "held") return el("p", { class: "do", text: "Let it print again when it is ready." });
-  if (s.state !== "down" && s.held) return linkTo("decide", "Decide below what becomes of them");
-  if (s.kind === "screen") return linkTo("pairing", "Open its page on its tablet. A new tablet is paired below");
+  if (s.state === "orphan") return el("p", { class: "do", text: word("manage_orphan_do") });
+  if (s.state === "held") return el("p", { class: "do", text: word("manage_held_do") });
+  if (s.state !== "down" && s.held) return linkTo("decide", word("manage_decide_do"));
+  if (s.kind === "screen") return linkTo("pairing", word("manage_screen_do"));
   // A display that refuses tickets is tried every minute: nobody needs the command.
   const advice = s.advice && s.advice.replace(/, then ticketrail printers resume .*/, "");
   return advice && el("p", { class: "do" }, el("bdi", { text: upper(advice) }));
 }
 
-function findingHead(subject, level, since, stateName) {
-  const word = stateName || (level === "fail" ? "NEEDS YOU" : "LOOK AT THIS");
+function findingHead(subject, level, since, state) {
+  const urgency = level === "fail" ? "manage_needs_you" : "manage_look_at";
+  const text = state ? stateName(state) : word(urgency);
   return el(
     "div",
     { class: "cardhead" },
     el("b", {}, el("bdi", { text: subject })),
-    el("span", { class: "tag " + level, text: word }),
-    since && el("span", { class: "soft" }, age(since, "for ")),
+    el("span", { class: "tag " + level, text }),
+    since && el("span", { class: "soft" }, age(since, "manage_for")),
   );
 }
 
@@ -38,8 +38,8 @@ function findingText(text, examples) {
 function findingDo(text, s) {
   const box = el("div");
   if (s) box.append(stationDo(s) || "");
-  else if (text.startsWith("ticketrail rejects")) box.append(linkTo("refused", REFUSED));
-  else if (text.startsWith("ticketrail jobs")) box.append(linkTo("decide", "Decide below what becomes of them"));
+  else if (text.startsWith("ticketrail rejects")) box.append(linkTo("refused", word("manage_refused_do")));
+  else if (text.startsWith("ticketrail jobs")) box.append(linkTo("decide", word("manage_decide_do")));
   else if (text) box.append(el("p", { class: "do" }, el("bdi", { text })));
   return box;
 }
@@ -48,14 +48,14 @@ function stationActs(name, hold, tickets, names) {
   const box = el("div", { class: "acts" });
   if (hold)
     box.append(
-      button("Let it print again", () => "Yes, print now", () =>
-        post("/stations/" + encodeURIComponent(name) + "/resume", { since: hold }, name + " prints again.")),
+      button(word("manage_resume"), () => word("manage_sure_resume"), () =>
+        post("/stations/" + encodeURIComponent(name) + "/resume", { since: hold }, word("manage_resumed", { name }))),
     );
   const others = names.filter(([n]) => n !== name);
   if (tickets.length && others.length) {
-    const to = choice(others, "", "Move the tickets of " + name + " to");
+    const to = choice(others, "", word("manage_move_from", { name }));
     box.append(
-      button("Move its " + plural(tickets.length, "ticket") + " to", () => "Yes, move to " + to.value, () =>
+      button(word("manage_move_all", { n: tickets.length }), () => word("manage_sure_move", { to: to.value }), () =>
         moveAll(tickets, to.value)),
       to,
     );
@@ -74,23 +74,23 @@ export const findingParts = (state, configured) => (f) => {
   return [
     f.subject,
     f.level === "fail" ? "bad" : "warn",
-    [findingHead, f.subject, f.level, s && s.since, s && STATES[s.state] !== "works" && STATES[s.state]],
+    [findingHead, f.subject, f.level, s && s.since, s && s.state !== "up" && s.state],
     [findingText, f.text + (f.detail ? " (" + f.detail + ")" : ""), f.examples || []],
     [findingDo, f.do || "", s && { state: s.state, held: s.held, advice: s.advice, kind: s.kind }],
     [stationActs, f.subject, s && s.hold && s.hold.since, stopped ? tickets : [], configured],
   ];
 }
 
-function stationRow(name, stateName, since, waiting, held, meanwhile) {
-  const counts = [waiting && plural(waiting, "ticket") + " waiting", held && held + " held"].filter(Boolean).join(", ");
+function stationRow(name, state, since, waiting, held, standIn) {
+  const counts = [waiting && word("manage_waiting", { n: waiting }), held && word("manage_held", { n: held })];
   return el(
     "div",
     { class: "row" },
     el("b", {}, el("bdi", { text: name })),
-    el("span", { class: "tag " + stateName, text: STATES[stateName] || stateName }),
-    el("span", { class: "soft", text: counts || "nothing waits" }),
-    meanwhile && el("span", { text: meanwhile + " prints its tickets" }),
-    since && stateName !== "up" && el("span", { class: "soft" }, age(since, "for ")),
+    el("span", { class: "tag " + state, text: stateName(state) }),
+    el("span", { class: "soft", text: counts.filter(Boolean).join(", ") || word("manage_nothing_waits") }),
+    standIn && el("span", { text: word("manage_stand_in", { name: standIn }) }),
+    since && state !== "up" && el("span", { class: "soft" }, age(since, "manage_for")),
   );
 }
 
@@ -101,11 +101,13 @@ export const stationParts = (s) => [
 ];
 
 function rejectRow(time, message, venue, device, address, count) {
-  const from = [venue && "venue " + venue, device && "device " + device, address].filter(Boolean).join(" · ");
+  const names = [venue && word("manage_venue", { name: venue }), device && word("manage_device", { name: device })];
+  const from = [...names, address].filter(Boolean).join(" · ");
+  const times = count > 1 && " · " + word("manage_count", { n: count });
   return el(
     "div",
     {},
-    el("p", {}, el("b", { text: clock(time) + " " }), age(time, "", " ago"), count > 1 && " · " + count + " times"),
+    el("p", {}, el("b", { text: clock(time) + " " }), age(time, "manage_ago"), times),
     el("p", {}, el("bdi", { text: message })),
     el("p", { class: "soft" }, el("bdi", { text: from })),
   );
@@ -114,14 +116,14 @@ function rejectRow(time, message, venue, device, address, count) {
 function rejectActs(id, printed) {
   const box = el("div", { class: "acts" });
   const act = (label, lenient) =>
-    button(label, () => "Yes, it was not taken again by hand", () =>
-      post("/rejects/" + id + "/print", { version: "refused", lenient }, "It prints, marked LATE."));
-  if (printed) box.append(el("p", { class: "soft", text: "Printed " + clock(printed) }));
+    button(label, () => word("manage_sure_late"), () =>
+      post("/rejects/" + id + "/print", { version: "refused", lenient }, word("manage_late_done")));
+  if (printed) box.append(el("p", { class: "soft", text: word("manage_printed_at", { time: clock(printed) }) }));
   else
     box.append(
-      el("p", { class: "soft", text: "It was not printed, and the point of sale does not send it again." }),
-      act("Print it late", false),
-      act("Print it leniently", true),
+      el("p", { class: "soft", text: word("manage_not_printed") }),
+      act(word("manage_late"), false),
+      act(word("manage_lenient"), true),
     );
   return box;
 }

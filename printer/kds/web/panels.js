@@ -3,7 +3,7 @@
 
 import { byId, el, removeChildren } from "./dom.js";
 import { help, settings } from "./settings.js";
-import { nameOf, tableName, tableOf } from "./store.js";
+import { courseName, nameOf, tableName, tableOf } from "./store.js";
 import { clock, now } from "./time.js";
 import { request } from "./connection.js";
 import { word } from "./words.js";
@@ -197,12 +197,13 @@ async function fillAllDay(content, app) {
   if (!got.ok) throw new Error(got.status);
   const counts = await got.json();
   removeChildren(content);
-  if (course) content.append(el("p", { class: "only", text: word("only", { course }) }));
+  if (course) content.append(el("p", { class: "only", text: word("only", { course: courseName(course) }) }));
   if (!counts.length) content.append(el("p", { text: word("nothing_to_make") }));
   const ul = el("ul", { class: "counts" });
   for (const c of counts) {
     const courses = new Set((c.variants || []).map((v) => v.course));
-    const wayOf = (v) => [courses.size > 1 && v.course, ...(v.modifiers || [])].filter(Boolean).join(", ");
+    const courseOf = (v) => courses.size > 1 && courseName(v.course || "");
+    const wayOf = (v) => [courseOf(v), ...(v.modifiers || [])].filter(Boolean).join(", ");
     const variants = (c.variants || []).filter(wayOf);
     ul.append(
       el(
@@ -235,7 +236,8 @@ function courses(content, app, panels) {
       app.board.setFilter(name);
     };
     const props = { type: "button", class: "row", "aria-pressed": String(is), autofocus: is, on: { click } };
-    ul.append(el("li", null, el("button", props, el("b", { dir: "auto", text: name || word("all_courses") }))));
+    const text = courseName(name) || word("all_courses");
+    ul.append(el("li", null, el("button", props, el("b", { dir: "auto", text }))));
   }
   content.append(ul);
 }

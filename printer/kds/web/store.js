@@ -96,6 +96,15 @@ export function nameOf(o) {
 // tableName is a table as people say it. The server has put the word before a number.
 export const tableName = (o) => (o.table || "").replace(/^Table /, word("table") + " ");
 
+// courseName is a course as it is shown. In a list of open orders it has more parts, which name an order: see
+// paperLines in board/dark.go.
+export function courseName(course) {
+  const parts = course.split(" · ");
+  if (parts.length === 1) return course;
+  const time = (part) => part.replace(/^Wanted (.*)/, (_, what) => word("wanted", { what }));
+  return parts.map((part) => time(tableName({ table: part }))).join(" · ");
+}
+
 // unreadBand is "void" if a cancellation waits to be acknowledged, else "changed" if a ticket that replaces another one
 // does, else "". At the pass it may be another station that has not acknowledged it.
 export function unreadBand(o) {
