@@ -1,9 +1,7 @@
 // Speed with 200 open orders: what an idle page costs, and how soon a ticket is shown on five pages. all.mjs does
 // not run it, because its numbers mean something on an idle machine only:
 //
-//   go test -c -o /tmp/kds.test ./printer/kds && KDS_E2E_SERVER=/tmp/kds.test \
-//     KDS_E2E_TEST=TestCooksWorkWithScreensInARealBrowser KDS_E2E_MODULES=~/.cache/ticketrail/browser \
-//     node printer/kds/e2e/speed.mjs
+//   TICKETRAIL_TEST_ALL=1 go test -count=1 -v -run RealBrowser ./printer/kds -args speed.mjs
 
 import net from "node:net";
 import { TestServer, browse, open, order, until } from "./harness.mjs";
