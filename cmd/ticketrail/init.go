@@ -24,7 +24,8 @@ func (c *cli) init() *cobra.Command {
 		Short: "set a box up: configuration, printers, service, first ticket",
 		Long: `init asks for the venue, its time zone and opening hours, the address for
 messages about problems, the printers, and how the service reaches this box. It
-looks for printers on the box's own networks (see "printers discover").
+looks for printers on the box's own networks (see "printers discover"), and asks
+each printer on a network for its model, from which it knows the profile.
 
 It writes the configuration with a new secret, checks it, sends a test message,
 starts the systemd unit (as root, if it was installed as a package), prints a
@@ -211,7 +212,7 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 		name, address, ok := strings.Cut(text, "=")
 		if !ok {
 			q.fail(usagef("--printer %q is not NAME=ADDRESS, as grill=tcp://192.168.1.50", text))
-		} else if err := add(name, doctor.FoundPrinter{Address: address}); err != nil {
+		} else if err := add(name, doctor.AskPrinter(ctx, address)); err != nil {
 			q.fail(usagef("--printer %s: %w", text, err))
 		}
 	}
@@ -255,7 +256,7 @@ func (c *cli) askPrinters(ctx context.Context, q *questions, s *doctor.Setup) {
 		q.fail(errors.New("no printer was found; is it on and in this network? name it with --printer NAME=ADDRESS"))
 	} else if len(all) == 0 {
 		q.ask("printer", "Address of the printer, as tcp://192.168.1.50 or usb://; its station is kitchen", "",
-			func(a string) error { return add("kitchen", doctor.FoundPrinter{Address: a}) })
+			func(a string) error { return add("kitchen", doctor.AskPrinter(ctx, a)) })
 	}
 }
 

@@ -46,6 +46,9 @@ func TestInitWithAllFlagsAsksNothingAndTheFirstOrderPrints(t *testing.T) {
 		t.Errorf("%q is not in\n%s", next, out)
 	}
 	k.conf = filepath.Join(k.dir, "kitchen.yaml")
+	if text, err := os.ReadFile(k.conf); strings.Count(string(text), "profile: epson-tm-t88 ") != 2 {
+		t.Errorf("not every printer was asked for its model, %v:\n%s", err, text)
+	}
 	code, out, errs = runCommand(t, "check", "--config", k.conf)
 	if code != exitOK || strings.Contains(errs, "warning") {
 		t.Errorf("check ends with %d\n%s%s", code, out, errs)

@@ -78,7 +78,7 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 	asking.SetLimit(transport.MaxAsked)
 	for _, a := range d.Addresses() {
 		asking.Go(func() error {
-			if one, ok := ask(ctx, netip.AddrPortFrom(a, d.port)); ok {
+			if one, ok := ask(ctx, "tcp://"+netip.AddrPortFrom(a, d.port).String()); ok {
 				mu.Lock()
 				defer mu.Unlock()
 				found = append(found, one)
@@ -140,9 +140,20 @@ func (f FoundPrinter) sortKey() string {
 	return ap.Addr().StringExpanded()
 }
 
+// AskPrinter asks the printer that an operator has named for its model, as discovery does. Only printers on the network
+// are asked; of others, and of one that does not answer, the address is all that is known.
+func AskPrinter(ctx context.Context, address string) FoundPrinter {
+	if strings.HasPrefix(transport.CanonicalAddress(address), "tcp://") {
+		if one, ok := ask(ctx, address); ok {
+			return one
+		}
+	}
+	return FoundPrinter{Address: address}
+}
+
 // ask asks one address; ok is false if nothing accepts connections there.
-func ask(ctx context.Context, at netip.AddrPort) (one FoundPrinter, ok bool) {
-	one.Address = "tcp://" + at.String()
+func ask(ctx context.Context, address string) (one FoundPrinter, ok bool) {
+	one.Address = address
 	dialer, err := transport.Open(one.Address)
 	if err != nil {
 		return one, false
