@@ -282,37 +282,33 @@ func (s *Source) ack(ctx context.Context, a Ack) error {
 	}
 }
 
-// ask sends one request. An answer that is not 2xx is an error.
+// ask sends one request. An answer that is not 2xx is an error. It follows no redirect: the token is for the relay
+// alone.
 func (s *Source) ask(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
-	if s.box == "" || time.Since(s.looked) > reportEvery {
+	if s.o.Report != nil && (s.box == "" || time.Since(s.looked) > reportEvery) {
 		box, err := json.Marshal(Box{s.id, s.o.Report()})
 		if err != nil {
 			return nil, err
 		}
 		s.box, s.looked = string(box), time.Now()
 	}
-	return ask(ctx, s.o, method, path, s.box, body)
-}
 
-// ask speaks for a source, or for a check without one. It follows no redirect: the token is for the relay alone.
-func ask(ctx context.Context, o Options, method, path, box string, body []byte) (*http.Response, error) {
-	token, err := o.Token()
+	token, err := s.o.Token()
 	if err != nil {
 		return nil, err
 	}
 
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(o.URL, "/")+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(s.o.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set(HeaderVenue, o.Venue)
-
-	if box != "" {
-		req.Header.Set(HeaderBox, box)
+	req.Header.Set(HeaderVenue, s.o.Venue)
+	if s.box != "" {
+		req.Header.Set(HeaderBox, s.box)
 	}
 
-	client := http.Client{Transport: o.Transport,
+	client := http.Client{Transport: s.o.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -325,7 +321,7 @@ func ask(ctx context.Context, o Options, method, path, box string, body []byte) 
 	defer func() { _ = resp.Body.Close() }()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 200)) // of a proxy it may be a page
 
-	why := fmt.Errorf("%s answers %s: %s", o.URL, resp.Status,
+	why := fmt.Errorf("%s answers %s: %s", s.o.URL, resp.Status,
 		cmp.Or(strings.Join(strings.Fields(string(text)), " "), "no reason"))
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		why = fmt.Errorf("%w: %w", ErrToken, why)
@@ -336,7 +332,7 @@ func ask(ctx context.Context, o Options, method, path, box string, body []byte) 
 // Waiting asks the relay how many requests wait for a venue's box, without taking any. Of o it needs URL, Venue, Token
 // and Transport.
 func Waiting(ctx context.Context, o Options) (uint64, error) {
-	resp, err := ask(ctx, o, http.MethodHead, PathNext, "", nil)
+	resp, err := New(o).ask(ctx, http.MethodHead, PathNext, nil)
 	if err != nil {
 		return 0, err
 	}
