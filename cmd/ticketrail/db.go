@@ -95,8 +95,8 @@ func (c *cli) writeBackup(ctx context.Context, path string) (n int64, err error)
 		return 0, err
 	}
 	defer os.Remove(part.Name())
-	n, err = daemon.Backup(ctx, part)
-	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
+	n, err = doctor.Backup(ctx, daemon, part, (*os.File).Sync)
+	if err := errors.Join(err, part.Close()); err != nil {
 		return 0, err
 	}
 	if err := checkInChild(ctx, part.Name()); err != nil {

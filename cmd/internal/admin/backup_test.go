@@ -3,10 +3,14 @@ package admin
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"ticketrail/queue"
 	"ticketrail/queue/store"
@@ -39,6 +43,29 @@ func TestABackupThatBreaksOffIsAnError(t *testing.T) {
 	}
 }
 
+func TestABackupMayTakeLongerThanAMinute(t *testing.T) {
+	t.Run("on the daemon's side", func(t *testing.T) {
+		w := &deadlineWriter{ResponseRecorder: httptest.NewRecorder()}
+		r := httptest.NewRequest("GET", "/v1/database", nil)
+		r.Header.Set(HeaderAPI, API)
+		startDaemon(t).server.ServeHTTP(w, r)
+		if w.inTime < 2 || w.late != 0 {
+			t.Errorf("%d parts have a deadline of their own, and %d have not", w.inTime, w.late)
+		}
+	})
+
+	t.Run("on the client's side", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := NewClient("")
+			c.http.Transport = slowAnswer{}
+			var b bytes.Buffer
+			if n, err := c.Backup(t.Context(), &b); err != nil || n != 1 {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		})
+	})
+}
+
 func TestABackupOfAStoppedQueueIsRefusedWithAReason(t *testing.T) {
 	c := startDaemon(t)
 	if err := c.queue.Close(); err != nil {
@@ -48,4 +75,43 @@ func TestABackupOfAStoppedQueueIsRefusedWithAReason(t *testing.T) {
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Stopping {
 		t.Errorf("err %v", err)
 	}
+}
+
+// A deadlineWriter counts the parts that were written with a deadline of their own, and without.
+type deadlineWriter struct {
+	*httptest.ResponseRecorder
+	set          bool
+	inTime, late int
+}
+
+func (w *deadlineWriter) SetWriteDeadline(time.Time) error {
+	w.set = true
+	return nil
+}
+
+func (w *deadlineWriter) Write(b []byte) (int, error) {
+	if w.set {
+		w.inTime++
+	} else {
+		w.late++
+	}
+	w.set = false
+	return w.ResponseRecorder.Write(b)
+}
+
+// A slowAnswer is one byte, after ten minutes.
+type slowAnswer struct{}
+
+func (slowAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, w := io.Pipe()
+	go func() {
+		select {
+		case <-time.After(10 * time.Minute):
+			_, err := w.Write([]byte("x"))
+			w.CloseWithError(err)
+		case <-r.Context().Done():
+			w.CloseWithError(r.Context().Err())
+		}
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{HeaderAPI: {API}}, Body: body}, nil
 }

@@ -35,7 +35,8 @@ func NewClient(socket string) *Client {
 		Timeout: time.Minute,
 		Transport: &http.Transport{
 			// A restart of the daemon between two requests must not break the second one.
-			DisableKeepAlives: true,
+			DisableKeepAlives:     true,
+			ResponseHeaderTimeout: time.Minute, // of a backup, which has no other limit
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				// A socket whose queue of connections is full hangs: the daemon is stopped or
 				// overloaded.
@@ -190,9 +191,10 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 }
 
 // Backup writes the database as it is at this moment to w, and returns its size. After an error only a
-// part was written.
+// part was written. A large database, or a slow w, takes longer than the minute that other requests have.
 func (c *Client) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	resp, err := c.send(ctx, "GET", "/v1/database", nil)
+	patient := Client{c.socket, &http.Client{Transport: c.http.Transport}}
+	resp, err := patient.send(ctx, "GET", "/v1/database", nil)
 	if err != nil {
 		return 0, err
 	}

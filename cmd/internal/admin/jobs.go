@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"ticketrail/config"
 	"ticketrail/queue"
@@ -68,8 +67,7 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 		}
 
 		w.Header().Set("Content-Type", "application/json")
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pageTimeout))
-		_, err := out.WriteTo(w) // after it, out is empty
+		_, err := out.WriteTo(partWriter{w, pageTimeout}) // after it, out is empty
 		return err
 	})
 

@@ -56,9 +56,10 @@ const (
 	requestTimeout = 20 * time.Second
 	// probeTimeout is for the question for a printer's capability: it may take 25 s until one counts as silent, and a
 	// fence some 10 s more.
-	probeTimeout = 50 * time.Second
-	pageTimeout  = 20 * time.Second // for a client to read a part of a list of jobs
-	listTimeout  = 10 * time.Minute // for all of that list
+	probeTimeout  = 50 * time.Second
+	pageTimeout   = 20 * time.Second // for a client to read a part of a list of jobs
+	listTimeout   = 10 * time.Minute // for all of that list
+	backupTimeout = time.Minute      // for a client to read a part of a backup: its disk is slow
 )
 
 // A Server answers the requests of the control API. It is safe for concurrent use. The version of a request
@@ -216,7 +217,7 @@ func answer(w http.ResponseWriter, v any, err error) {
 // database sends the file of the queue as it is at this moment. A backup that breaks off ends the connection,
 // so that the client does not take the part for the whole.
 func (s *Server) database(w http.ResponseWriter, r *http.Request) {
-	size, err := s.o.Queue.Backup(w)
+	size, err := s.o.Queue.Backup(partWriter{w, backupTimeout})
 	switch {
 	case err == nil:
 		s.logChange(r, "backup", "bytes", size)
@@ -225,6 +226,17 @@ func (s *Server) database(w http.ResponseWriter, r *http.Request) {
 	default:
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// A partWriter bounds the time in which a client reads each part of an answer, however long the whole answer takes.
+type partWriter struct {
+	http.ResponseWriter
+	within time.Duration
+}
+
+func (w partWriter) Write(b []byte) (int, error) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.within))
+	return w.ResponseWriter.Write(b)
 }
 
 // withBody decodes the body of a request for h.

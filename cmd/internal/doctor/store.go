@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ticketrail/cmd/internal/admin"
 	"ticketrail/queue"
 	"ticketrail/queue/store"
 )
@@ -26,6 +27,13 @@ func CheckStore(path string) error { return store.Check(path, queue.Contents) }
 // Restore puts a copy in the place of the database, see [store.Restore].
 func Restore(path, dir, from string, check func(string) error) (store.Recovered, error) {
 	return store.Restore(path, dir, from, check, queue.Contents)
+}
+
+// Backup writes the database of the running daemon to a file, durably, and at half the speed of its disk, which may be
+// the disk of the orders.
+func Backup(ctx context.Context, c *admin.Client, to *os.File, sync func(*os.File) error) (int64, error) {
+	size, err := c.Backup(ctx, &store.PacedFile{Ctx: ctx, File: to, Sync: sync})
+	return size, errors.Join(err, sync(to))
 }
 
 // Compact gives the free space of the database at path back. Check it with [CheckInChild] first. It returns the size of

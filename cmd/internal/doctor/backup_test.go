@@ -1,0 +1,56 @@
+package doctor
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ticketrail/cmd/internal/admin"
+)
+
+// TestABackupIsWrittenInParts that the disk has before the next one: the orders that come in are written to the same
+// disk, perhaps, and wait behind it.
+func TestABackupIsWrittenInParts(t *testing.T) {
+	const all, part = 4 << 20, 1 << 20
+	dir, err := os.MkdirTemp("", "") // short: it is the path of a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(admin.HeaderAPI, admin.API)
+		_, _ = w.Write(bytes.Repeat([]byte("x"), all))
+	})}
+	go server.Serve(listener)
+	t.Cleanup(func() { server.Close() })
+
+	file, err := os.Create(filepath.Join(dir, "b.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+
+	synced := int64(0)
+	_, err = Backup(t.Context(), admin.NewClient(listener.Addr().String()), file, func(f *os.File) error {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if info.Size()-synced > part {
+			t.Errorf("%d bytes are written at once", info.Size()-synced)
+		}
+		synced = info.Size()
+		return nil
+	})
+	if err != nil || synced != all {
+		t.Errorf("%d bytes are synced, %v", synced, err)
+	}
+}
