@@ -140,19 +140,17 @@ type LogHeader struct {
 
 // Header reads the first line of a log.
 func (c *Copies) Header(n uint64) (h LogHeader, err error) {
-	first := true
 	_, err = c.Read(n, func(line []byte) error {
-		if !first || json.Unmarshal(line, &h) != nil || h.Log == 0 {
-			return io.ErrUnexpectedEOF
+		if json.Unmarshal(line, &h) != nil {
+			h = LogHeader{}
 		}
-		first = false
 		return io.EOF
 	})
 
-	if errors.Is(err, io.EOF) && h.Log != 0 {
-		return h, nil
+	if h.Log == 0 {
+		return LogHeader{}, errors.Join(err, io.ErrUnexpectedEOF)
 	}
-	return LogHeader{}, errors.Join(err, io.ErrUnexpectedEOF)
+	return h, nil
 }
 
 // A LogEnd is the last line of a log.
@@ -327,19 +325,23 @@ func CreateLog(path string, h LogHeader, s Hooks) (*os.File, error) {
 	}
 
 	if err == nil {
-		err = s.Sync(file)
+		err = publish(file, path, s)
 	}
-	if err == nil {
-		err = s.Rename(path+tempSuffix, path)
-	}
-	if err == nil {
-		err = syncDir(path, s)
-	}
-
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
+}
+
+// publish gives a file that is complete, and has the temporary name, its own name, durably.
+func publish(file *os.File, path string, s Hooks) error {
+	if err := s.Sync(file); err != nil {
+		return err
+	}
+	if err := s.Rename(path+tempSuffix, path); err != nil {
+		return err
+	}
+	return syncDir(path, s)
 }
 
 // tempSuffix is the suffix of a file in the folder of copies that is not complete.

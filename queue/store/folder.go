@@ -150,17 +150,9 @@ func Place(ctx context.Context, from, to string, s Hooks) error {
 
 	_, err = io.Copy(&PacedFile{Ctx: ctx, File: out, Sync: s.Sync}, in)
 	if err == nil {
-		err = s.Sync(out)
+		err = publish(out, to, s)
 	}
-
-	if err := errors.Join(err, out.Close()); err != nil {
-		return err
-	}
-
-	if err := s.Rename(to+tempSuffix, to); err != nil {
-		return err
-	}
-	return syncDir(to, s)
+	return errors.Join(err, out.Close())
 }
 
 // RemoveOld removes the files that are not needed once base copy n is there: the base copies before the last two of
