@@ -119,8 +119,7 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		return nil
 	})
 	if err != nil {
-		l.q.abandon(l)
-		if l.q.failing() {
+		if l.q.abandon(l) {
 			return false, nil // the committer is reopening the file; lend waits for that
 		}
 		return false, err
@@ -232,17 +231,11 @@ func (q *Queue) clearLease(l *Lease) {
 	}
 }
 
-// abandon ends a lease that was never handed out.
-func (q *Queue) abandon(l *Lease) {
+// abandon ends a lease that was never handed out, and says whether the committer is waiting to reopen the file.
+func (q *Queue) abandon(l *Lease) (failing bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.clearLease(l)
-}
-
-// failing says whether the committer is waiting to reopen the file.
-func (q *Queue) failing() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	return q.storageErr != nil
 }
 
