@@ -46,7 +46,7 @@ func TestWhatWasRemovedWithItsHistoryIsNotMadeAgain(t *testing.T) {
 		must(t, os.Rename(q.o.Copy, away))
 		must(t, os.WriteFile(q.o.Copy, nil, 0o600)) // no folder: nothing can be made there
 		q.print("grill")
-		time.Sleep(q.Queue.o.DedupRetention + 49*time.Hour)
+		time.Sleep(q.o.DedupRetention + 49*time.Hour)
 		synctest.Wait()
 		q.wantCount(bucketState, 0)
 		q.accept(order("b", "grill"))

@@ -45,7 +45,10 @@ type testQueue struct {
 // start opens a queue. When the test ends the books must balance and Check must pass.
 func start(t testing.TB, change ...func(*Options)) *testQueue {
 	t.Helper()
-	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
+	o := Options{
+		Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true,
+		DedupRetention: 168 * time.Hour, HistoryRetention: 72 * time.Hour,
+	}
 	for _, f := range change {
 		f(&o)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,22 +162,17 @@ func (q *Queue) followCopies(r store.CopyRecord) error {
 	return nil
 }
 
-// complete fills in the defaults.
+// complete fills in the options that were not given. The limits are the configuration's: without one there is none.
 func (o Options) complete() (Options, error) {
 	if o.Path == "" {
 		return o, errors.New("Options.Path is missing")
 	}
 	o.Path = store.Target(o.Path) // the space of its disk counts
 
-	if o.DedupRetention < 0 || o.HistoryRetention < 0 || o.MaxBacklog < 0 {
-		return o, errors.New("a retention or MaxBacklog is negative")
-	}
-
-	o.DedupRetention = cmp.Or(o.DedupRetention, 168*time.Hour)
-	o.HistoryRetention = cmp.Or(o.HistoryRetention, 72*time.Hour)
-	// 100,000 open jobs take about 5 MB of memory (see entry), and more than any kitchen can print
-	// in a day.
-	o.MaxBacklog = cmp.Or(o.MaxBacklog, 100_000)
+	const forever = 100 * 365 * 24 * time.Hour
+	o.DedupRetention = cmp.Or(o.DedupRetention, forever)
+	o.HistoryRetention = cmp.Or(o.HistoryRetention, forever)
+	o.MaxBacklog = cmp.Or(o.MaxBacklog, math.MaxInt)
 
 	if o.CheckCopy == nil {
 		o.CheckCopy = func(_ context.Context, path string) error { return store.Check(path, Contents) }

@@ -83,12 +83,13 @@ type Options struct {
 	// CheckCopy checks a base copy before it is kept. Nil: [Check], in this process.
 	CheckCopy func(ctx context.Context, path string) error
 	// DedupRetention is how long the key of a request is remembered, in running time. A retry that
-	// comes later would print again: keep it longer than the service retries. 0: 168 h.
+	// comes later would print again: keep it longer than the service retries. 0: for ever.
 	DedupRetention time.Duration
 	// HistoryRetention is how long a finished job can be looked up and reprinted, in running time.
-	// Failed jobs stay until a person acts. 0: 72 h.
+	// Failed jobs stay until a person acts. 0: for ever.
 	HistoryRetention time.Duration
-	// MaxBacklog limits the open jobs of all stations together; above it Accept refuses. 0: 100000.
+	// MaxBacklog limits the open jobs of all stations together; above it Accept refuses. 100,000 take about 5 MB of
+	// memory (see entry), and are more than any kitchen can print in a day. 0: no limit.
 	MaxBacklog int
 	Clock      Clock                 // nil: time.Now, never synchronized
 	Logger     *slog.Logger          // nil: nothing is logged

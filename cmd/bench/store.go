@@ -120,7 +120,7 @@ func (b *bench) fill(path string, s store) {
 
 		jobs := share(s.jobs)
 		opened := must(queue.Open(queue.Options{
-			Path: path, MaxBacklog: 10_000_000, Reserve: -1, NoSync: true,
+			Path: path, HistoryRetention: 72 * time.Hour, Reserve: -1, NoSync: true,
 			Clock: steppedClock{time.Duration(days-1-day) * 24 * time.Hour},
 		}))
 
