@@ -3,7 +3,6 @@ package app_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -58,8 +57,7 @@ type testDaemon struct {
 
 	changes []func(*app.Options) // of each start
 	client  *http.Client
-	stop    context.CancelFunc
-	ended   chan error
+	stop    func()
 }
 
 // runDaemon runs f with a daemon that has a printer for each station; the first one is the fallback. The printers
@@ -124,12 +122,7 @@ func (k *testDaemon) Start() {
 	for _, change := range k.changes {
 		change(&options)
 	}
-	started, err := app.New(k.T.Context(), options)
-	k.must(err)
-
-	ctx, stop := context.WithCancel(context.Background())
-	k.App, k.stop, k.ended = started, stop, make(chan error, 1)
-	go func() { k.ended <- started.Run(ctx) }()
+	k.App, k.stop = run(k.T, options)
 	k.client = &http.Client{Transport: &http.Transport{DialContext: network.Dial}, Timeout: 5 * time.Second}
 	if !k.NoPause {
 		time.Sleep(firstPoll)
@@ -145,9 +138,6 @@ func (k *testDaemon) Stop() {
 
 	k.client.CloseIdleConnections()
 	k.stop()
-	if err := <-k.ended; err != nil {
-		k.T.Errorf("the daemon ended with %v", err)
-	}
 	k.App = nil
 }
 
@@ -202,12 +192,7 @@ func (k *testDaemon) Send(body string) string {
 		k.T.Fatalf("the test made invalid JSON: %s", body)
 	}
 
-	req, err := http.NewRequest("POST", "http://daemon/webhooks/print", strings.NewReader(body))
-	k.must(err)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("x-svc-venueid", strings.ToUpper(venueID))
-	req.Header.Set("x-svc-device-id", device)
-	resp, err := k.client.Do(req)
+	resp, err := k.client.Do(printRequest(k.T, "daemon", body))
 	if err != nil {
 		return err.Error()
 	}
@@ -218,6 +203,17 @@ func (k *testDaemon) Send(body string) string {
 	}
 	said, _, _ := bytes.Cut(b, []byte(`,"jobs"`))
 	return fmt.Sprintf("%d %s", resp.StatusCode, bytes.TrimSpace(said))
+}
+
+// printRequest is a print request as the service sends it: the id of the venue may be in any case.
+func printRequest(t *testing.T, host, body string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequest("POST", "http://"+host+"/webhooks/print", strings.NewReader(body))
+	must(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("x-svc-venueid", strings.ToUpper(venueID))
+	req.Header.Set("x-svc-device-id", device)
+	return req
 }
 
 var (

@@ -288,7 +288,7 @@ venues: [ { id: ` + venueID + `, name: Harbour Grill, timezone: UTC } ]
 	return d
 }
 
-// run starts a daemon outside of a bubble; stop may be called twice.
+// run starts a daemon; stop may be called twice.
 func run(t *testing.T, o app.Options) (a *app.App, stop func()) {
 	t.Helper()
 	a, err := app.New(t.Context(), o)
@@ -299,7 +299,7 @@ func run(t *testing.T, o app.Options) (a *app.App, stop func()) {
 	return a, sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Error(err)
+			t.Errorf("the daemon ended with %v", err)
 		}
 	})
 }
@@ -330,13 +330,8 @@ func (d *fileDaemon) rewrite(old, new string) {
 func (d *fileDaemon) order(id string) (status int) {
 	d.t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		body := strings.NewReader(fmt.Sprintf(`{"records":[{"id":%q,"items":[{"name":"x"}]}]}`, id))
-		req, err := http.NewRequest("POST", "http://"+d.WebhookAddr().String()+"/webhooks/print", body)
-		must(d.t, err)
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("x-svc-venueid", venueID)
-		req.Header.Set("x-svc-device-id", device)
-		resp, err := http.DefaultClient.Do(req)
+		body := fmt.Sprintf(`{"records":[{"id":%q,"items":[{"name":"x"}]}]}`, id)
+		resp, err := http.DefaultClient.Do(printRequest(d.t, d.WebhookAddr().String(), body))
 		must(d.t, err)
 		resp.Body.Close()
 		if status = resp.StatusCode; status != http.StatusServiceUnavailable {
