@@ -181,13 +181,26 @@ func TempPattern(path string) string { return filepath.Base(path) + ".new-*" }
 
 // removeHalf removes the new file that a killed start has left half made.
 func removeHalf(path string) {
-	dir := filepath.Dir(path)
-	entries, _ := os.ReadDir(dir)
+	for _, half := range beside(path, ".new-") {
+		_ = os.Remove(half)
+	}
+}
+
+// PutAside lists the damaged files that were at path and have not been moved away yet, oldest first. A
+// folder that cannot be read has none.
+func PutAside(path string) []string { return beside(Target(path), asideSuffix) }
+
+const asideSuffix = ".corrupt-"
+
+// beside lists the files whose names are the name of path with that suffix, and more, in order.
+func beside(path, suffix string) (found []string) {
+	entries, _ := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(path)+".new-") {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+suffix) {
+			found = append(found, filepath.Join(filepath.Dir(path), e.Name()))
 		}
 	}
+	return found
 }
 
 // syncDir makes the name of a file durable: a synced file whose directory is not synced can vanish

@@ -165,14 +165,14 @@ func keep(path string, old *os.File, s Hooks) (string, error) {
 		return "", err
 	}
 
-	others, _ := filepath.Glob(path + ".corrupt-*") // an error is a path that is a pattern
+	others := PutAside(path)
 	for _, other := range others {
 		if same, err := os.Stat(other); err == nil && os.SameFile(same, info) {
 			return other, syncDir(path, s)
 		}
 	}
 
-	name := path + ".corrupt-" + stamp()
+	name := path + asideSuffix + stamp()
 	kept := name
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(kept); errors.Is(err, fs.ErrNotExist) {

@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -195,22 +193,10 @@ func watchDatabase(q *queue.Queue) func(context.Context) error {
 	}
 }
 
-// quarantined lists the damaged databases that have not been moved away yet. It reads the
-// folder at each call, so that the notice survives a restart and ends when the operator moves the
-// file away. An unreadable folder counts as none: the daemon has other notices for a broken disk.
-func (s *store) quarantined() (found []string) {
-	entries, err := os.ReadDir(filepath.Dir(s.conf.Path))
-	if err != nil {
-		return nil
-	}
-
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(s.conf.Path)+".corrupt-") {
-			found = append(found, filepath.Join(filepath.Dir(s.conf.Path), e.Name()))
-		}
-	}
-	return found
-}
+// quarantined lists the damaged databases that have not been moved away yet. It reads the folder at each call, so that
+// the notice survives a restart and ends when the operator moves the file away. An unreadable folder counts as none:
+// the daemon has other notices for a broken disk.
+func (s *store) quarantined() []string { return file.PutAside(s.conf.Path) }
 
 // extendStart asks systemd for an hour more than TimeoutStartSec, while a large file is read: it would kill a daemon
 // with one at every start, for ever. See EXTEND_TIMEOUT_USEC in sd_notify(3).

@@ -56,6 +56,18 @@ func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 	}
 }
 
+func TestAFileThatWasPutAsideIsFoundAlsoBehindASymbolicLink(t *testing.T) {
+	path, link := filepath.Join(t.TempDir(), "t.db"), filepath.Join(t.TempDir(), "link.db")
+	must(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Symlink(path, link)))
+	for _, name := range []string{path + ".corrupt-1", path + ".corrupt", link + ".corrupt-1"} {
+		must(t, os.WriteFile(name, nil, 0o600))
+	}
+	files := &store{conf: config.Storage{Path: link}}
+	if found := files.quarantined(); len(found) != 1 || found[0] != path+".corrupt-1" {
+		t.Error(found)
+	}
+}
+
 func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
 	conf := config.Default().Storage
 	conf.Path = filepath.Join(t.TempDir(), "t.db")
