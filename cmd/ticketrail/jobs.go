@@ -98,12 +98,7 @@ may have come out already, so it then prints marked REPRINT.`,
 			return err
 		}
 
-		var moved []uint64
-		if from != "" {
-			moved, err = d.MoveAll(ctx, from, to)
-		} else {
-			moved, err = d.Move(ctx, ids, to)
-		}
+		moved, err := d.Move(ctx, ids, from, to)
 		if err != nil {
 			return err
 		}

@@ -113,17 +113,11 @@ func (c *Client) Cancel(ctx context.Context, id uint64, reason string) error {
 	return err
 }
 
-// Move moves open tickets to the end of another station's queue and returns their new ids. All of
-// them move, or with an error none.
-func (c *Client) Move(ctx context.Context, ids []uint64, to string) ([]uint64, error) {
-	moved, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{IDs: ids, To: to})
-	return moved.Jobs, err
-}
-
-// MoveAll is [Client.Move] for every open ticket of a station. After an error some may have moved
-// already; the message says how many.
-func (c *Client) MoveAll(ctx context.Context, from, to string) ([]uint64, error) {
-	moved, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{From: from, To: to})
+// Move moves open tickets to the end of another station's queue and returns their new ids. With ids all of these move,
+// or with an error none; without, every open ticket of the station from: after an error some may have moved already,
+// and the message says how many.
+func (c *Client) Move(ctx context.Context, ids []uint64, from, to string) ([]uint64, error) {
+	moved, err := call[jobsBody](ctx, c, "POST", "/v1/move", moveBody{IDs: ids, From: from, To: to})
 	return moved.Jobs, err
 }
 

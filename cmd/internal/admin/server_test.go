@@ -60,14 +60,15 @@ func TestARefusalKeepsItsCodeOverTheSocket(t *testing.T) {
 			BadRequest, "pending, held"},
 		"no such printer": {func() error { return first(d.Jobs(ctx, Filter{Station: "gril"})) }, NotFound,
 			"bar, grill, old"},
-		"hold unknown":      {func() error { return d.Hold(ctx, "gril", "") }, NotFound, `"gril"`},
-		"resume unknown":    {func() error { return d.Resume(ctx, "a/b c") }, NotFound, `"a/b c"`},
-		"test an orphan":    {func() error { return first(d.Test(ctx, "old")) }, NotFound, "bar, grill"},
-		"move to an orphan": {func() error { return first(d.Move(ctx, []uint64{2}, "old")) }, NotFound, "bar, grill"},
-		"move to itself":    {func() error { return first(d.MoveAll(ctx, "bar", "bar")) }, BadRequest, "already"},
-		"move from nowhere": {func() error { return first(d.MoveAll(ctx, "gril", "bar")) }, NotFound,
+		"hold unknown":   {func() error { return d.Hold(ctx, "gril", "") }, NotFound, `"gril"`},
+		"resume unknown": {func() error { return d.Resume(ctx, "a/b c") }, NotFound, `"a/b c"`},
+		"test an orphan": {func() error { return first(d.Test(ctx, "old")) }, NotFound, "bar, grill"},
+		"move to an orphan": {func() error { return first(d.Move(ctx, []uint64{2}, "", "old")) }, NotFound,
+			"bar, grill"},
+		"move to itself": {func() error { return first(d.Move(ctx, nil, "bar", "bar")) }, BadRequest, "already"},
+		"move from nowhere": {func() error { return first(d.Move(ctx, nil, "gril", "bar")) }, NotFound,
 			"bar, grill, old"},
-		"move nothing": {func() error { return first(d.Move(ctx, nil, "bar")) }, BadRequest, "--from"},
+		"move nothing": {func() error { return first(d.Move(ctx, nil, "", "bar")) }, BadRequest, "--from"},
 		"reprint elsewhere": {func() error { return first(d.Reprint(ctx, 1, ReprintOptions{Station: "gril"})) },
 			NotFound, "bar, grill"},
 		"reprint what waits": {func() error { return first(d.Reprint(ctx, 2, ReprintOptions{})) }, Conflict, "job 2"},
@@ -105,11 +106,11 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	}
 	copied, err := d.Reprint(ctx, 1, ReprintOptions{Station: "bar", Reason: "cook asked"})
 	check("reprint", copied, Reprinted{Jobs: []uint64{4}, Later: []string{}}, err)
-	moved, err := d.MoveAll(ctx, "old", "grill")
+	moved, err := d.Move(ctx, nil, "old", "grill")
 	check("move all", moved, []uint64{5}, err)
-	moved, err = d.Move(ctx, []uint64{2, 4}, "grill")
+	moved, err = d.Move(ctx, []uint64{2, 4}, "", "grill")
 	check("move", moved, []uint64{6, 7}, err)
-	moved, err = d.MoveAll(ctx, "bar", "grill")
+	moved, err = d.Move(ctx, nil, "bar", "grill")
 	check("move nothing", moved, []uint64{}, err)
 	check("cancel", nil, nil, d.Cancel(ctx, 7, ""))
 	check("hold", nil, nil, d.Hold(ctx, "bar", ""))
