@@ -1,7 +1,7 @@
 // What a page shows when the server or the connection fails: NOT LIVE, and never an old board as new.
 
 import {
-  NO_WORKER, PATIENCE, SCREENS, assert, chip, equal, heads, live, open, order, until, watch,
+  NO_WORKER, PATIENCE, SCREENS, assert, chip, equal, heads, live, open, order, show, until, watch,
 } from "./harness.mjs";
 
 // A page knows after two heartbeats, 10 s, and a busy machine may draw it late.
@@ -139,13 +139,6 @@ export async function withoutAStreamThePagePolls(server, browser) {
   await page.keyboard.press("Enter");
   await until("it can work", async () => String(await heads(page)) === "#2");
 }
-
-// show makes a page the tab that is seen, or one in the background.
-const show = (page, seen) =>
-  page.evaluate((seen) => {
-    Object.defineProperty(document, "hidden", { configurable: true, get: () => !seen });
-    document.dispatchEvent(new Event("visibilitychange"));
-  }, seen);
 
 export async function aPageInTheBackgroundIsNotLiveAndCatchesUpWhenItIsSeen(server, browser) {
   await server.put("hot-line", order(1));

@@ -295,6 +295,13 @@ export async function fits(page, what) {
   await page.screenshot({ path: join(shots, "manage-" + what + ".png"), fullPage: true });
 }
 
+// show makes a page the tab that is seen, or one in the background.
+export const show = (page, seen) =>
+  page.evaluate((seen) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => !seen });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, seen);
+
 // THEIRS are the Latin words of a page in Chinese that are names, or stand on the keys of a keyboard.
 // Paper is in English, and the days of the opening hours are those of the configuration.
 const THEIRS = new RegExp("ticketrail|HTTPS|JavaScript|XL|Shift|Esc|PageUp|PageDown|Home|End|Safari|Chrome|" +

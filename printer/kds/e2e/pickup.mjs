@@ -1,7 +1,7 @@
 // The pickup board: what guests read who wait for what they take away.
 
 import { join } from "node:path";
-import { assert, contrasts, equal, open, order, press, shots, until, violations, watch } from "./harness.mjs";
+import { assert, contrasts, equal, open, order, press, shots, show, until, violations, watch } from "./harness.mjs";
 
 const numbers = (page, list) => page.$$eval("#" + list + " li", (l) => l.map((e) => e.textContent));
 
@@ -31,6 +31,8 @@ export async function guestsReadTheirNumberUntilItIsSentOut(server, browser) {
 
   await server.kill();
   await page.locator("#cover").waitFor({ state: "visible" });
+  equal(await violations(page), [], "what axe finds: NOT LIVE");
+  equal((await contrasts(page.locator("#cover"))).filter(([, got]) => got < 7), [], "less than 7:1: NOT LIVE");
   await server.start();
   await page.locator("#cover").waitFor({ state: "hidden" });
   await reads("what is still ready", "41,44", "43");
@@ -48,4 +50,24 @@ export async function guestsReadTheirNumberUntilItIsSentOut(server, browser) {
   });
   equal(cut, [], "numbers that are cut");
   assert(least >= 60, "letters of " + least + " px"); // 20 minutes of arc at three metres, on 32 inches
+}
+
+export async function sevenPickupBoardsOfOneBrowserDoNotSilenceEachOther(server, browser) {
+  await server.put("hot-line", { ...order(41), table: "Priya", type: "Takeaway" });
+  const context = await browser.newContext();
+  const tabs = [];
+  for (let n = 1; n <= 7; n++) {
+    const tab = await watch(await context.newPage());
+    await tab.goto(server.url + "/screen/pass/pickup");
+    await until("tab " + n + " has it", async () => String(await numbers(tab, "preparing")) === "41");
+    if (n < 7) await show(tab, false);
+    tabs.push(tab);
+  }
+
+  await server.put("hot-line", { ...order(42), table: "Ann", type: "Takeaway" });
+  for (const tab of [tabs[6], tabs[0]]) {
+    await show(tab, true);
+    await until("it has the new one", async () => String(await numbers(tab, "preparing")) === "41,42");
+    await tab.locator("#cover").waitFor({ state: "hidden" });
+  }
 }

@@ -34,13 +34,21 @@ function open() {
   });
 }
 
+// A page in the background closes its stream: a browser has six connections to a server, and other pages need them.
+function shownOrHidden() {
+  if (!document.hidden) open();
+  else if (stream) stream.close();
+}
+
 // A connection can stay open although the network is gone, so silence is the only proof. A stream that was refused
 // does not come back by itself: perhaps the browser is not paired any more, which the page itself says.
 setInterval(() => {
+  if (document.hidden) return;
   const silent = performance.now() - lastSignAt;
   byId("cover").hidden = silent < 2.5 * beat;
   if (stream.readyState === 2 && silent > 2 * beat)
     fetch(location.href).then((r) => (r.redirected ? location.reload() : open()), open);
 }, 1000);
-open();
+document.addEventListener("visibilitychange", shownOrHidden);
+shownOrHidden();
 new WakeLock();
