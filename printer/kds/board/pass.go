@@ -58,7 +58,6 @@ type sentOrder struct {
 	V          int      `json:"v"`
 	Departure  uint64   `json:"departure"`
 	At         int64    `json:"at"`
-	Key        string   `json:"key"` // of the order while it was open
 	Cards      []Ref    `json:"cards"`
 	Recalled   bool     `json:"recalled,omitempty"` // it was undone or recalled since
 	RecalledAt int64    `json:"recalled_at,omitempty"`

@@ -10,11 +10,9 @@ import (
 )
 
 // A tick says that somebody at the pass has seen the dishes of a station that cannot say so itself. One is
-// stored for each job, under the job and the station.
+// stored for each job, under a key that names the job and the station.
 type tick struct {
 	V          int      `json:"v"`
-	Station    string   `json:"station"`
-	Job        uint64   `json:"job"`
 	At         int64    `json:"at"`
 	TakenBack  bool     `json:"taken_back,omitempty"` // it was taken back
 	CommandIDs []string `json:"command_ids"`
@@ -110,8 +108,8 @@ func (x *Pass) decide(c Command) (*sentOrder, Outcome) {
 	if c.Do == Bump {
 		// After a failed Put the same number is used again: if the first value was stored all the same, the
 		// next one replaces it under the same key, so at most one of them exists.
-		return &sentOrder{V: recordVersion, Departure: x.lastDeparture + 1, At: now.UnixMilli(), Key: order.Key,
-			Cards: order.refs, CommandIDs: []string{c.ID}}, Done
+		return &sentOrder{V: recordVersion, Departure: x.lastDeparture + 1, At: now.UnixMilli(), Cards: order.refs,
+			CommandIDs: []string{c.ID}}, Done
 	}
 
 	was, since := x.sent[sentKey(order.Departure)], now.Sub(time.UnixMilli(order.DepartedAt))
@@ -160,8 +158,7 @@ func (x *Pass) tick(ctx context.Context, c Command) (Outcome, error) {
 	defer x.publish() // also after an error: the stored ticks are true
 	for _, job := range part.byHand {
 		key := tickKey(part.Station, job)
-		ticked := tick{V: recordVersion, Station: part.Station, Job: job, At: time.Now().UnixMilli(),
-			TakenBack: c.Do == Untick}
+		ticked := tick{V: recordVersion, At: time.Now().UnixMilli(), TakenBack: c.Do == Untick}
 		if was := x.ticks[key]; was != nil {
 			ticked.CommandIDs = slices.Clone(was.CommandIDs[max(0, len(was.CommandIDs)+1-maxCommandIDs):])
 		}
