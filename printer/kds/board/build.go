@@ -166,8 +166,8 @@ func (b *builder) addTicket(o *Order, i int) {
 	}
 
 	shown.Notes = append(question(t.MayCancel), laterVoids(t.Later)...)
-	if at, ok := strings.CutPrefix(layout.Wanted(t), "Wanted "); ok {
-		shown.Notes = append(shown.Notes, Text{Key: "wanted", Text: at})
+	if note := wanted(t); note.Text != "" {
+		shown.Notes = append(shown.Notes, note)
 	}
 	if change := t.Changed; change != nil {
 		shown.Notes = append(shown.Notes, Text{Key: "replaces", Text: layout.OneLine(change.Order),
@@ -242,6 +242,23 @@ func (b *builder) fire(t *ticket.Ticket, l *ticket.Line) int64 {
 		return begin.UnixMilli()
 	}
 	return 0
+}
+
+// wanted is the note of the time at which an order is wanted, with the day if it came on another one. It has no text if
+// the order does not say.
+func wanted(t *ticket.Ticket) Text {
+	at := t.PromisedAt()
+	if at.IsZero() {
+		return Text{Key: "wanted", Text: layout.OneLine(t.Promised)}
+	}
+
+	note := Text{Key: "wanted", Text: ticket.Clock(at, t.Zone)}
+	at, _ = ticket.InZone(at, t.Zone)
+	came, _ := ticket.InZone(t.Received, t.Zone)
+	if day := at.Format(time.DateOnly); day != came.Format(time.DateOnly) {
+		note.Day = day
+	}
+	return note
 }
 
 // question is the note of a text that may be a cancellation.

@@ -139,6 +139,7 @@ type Text struct {
 	// it was, and which of several this is. Any other key is a whole sentence.
 	Key     string `json:"key,omitempty"`
 	Clock   string `json:"clock,omitempty"`
+	Day     string `json:"day,omitempty"` // of a time that is "wanted", if the order came on another one: "2026-02-07"
 	Tickets int    `json:"tickets,omitempty"`
 	Part    int    `json:"part,omitempty"`
 	Parts   int    `json:"parts,omitempty"`

@@ -298,6 +298,16 @@ func TestPagesSayTheSentencesOfTheProgramThemselves(t *testing.T) {
 	wantEqual(t, "notes", want, [][]Text{k.Notes, k.Items[0].Notes})
 }
 
+func TestTheDayOfAnOrderThatIsWantedOnAnotherDayIsDataThatPagesSayInTheirLanguage(t *testing.T) {
+	b := open(t, queuetest.NewStore())
+	d, free := order(1, "Fish"), order(2, "Fish")
+	d.Ticket.Promised = d.Ticket.Received.AddDate(0, 0, 1).Format(time.RFC3339)
+	free.Ticket.Promised = "half past\nseven"
+	put(t, b, d, free)
+	want := [][]Text{{{Key: "wanted", Text: "21:49", Day: "2026-02-07"}}, {{Key: "wanted", Text: "half past seven"}}}
+	wantEqual(t, "notes", want, [][]Text{card(b, 1).Notes, card(b, 2).Notes})
+}
+
 func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	b := open(t, queuetest.NewStore())
 	b.SetLook(Look{Alarms: func(s string) bool { return strings.Contains(s, "nut") }, AckAlarm: true,

@@ -64,7 +64,7 @@ export function marked() {
     paper: "9", added: true, clock: "19:40",
     notes: [
       { key: "replaces", text: "#1", clock: "19:31", part: 1, parts: 2, tickets: 3 },
-      { key: "wanted", text: "20:00" },
+      { key: "wanted", text: "20:00" }, { key: "wanted", text: "20:00", day: "2026-11-22" },
       { key: "later_void", text: "13", clock: "19:40", void: true }, { key: "later_voids", text: "", void: true },
       { key: "nothing_listed", text: "" }, { key: "late_refused", text: "魚", clock: "19:20" },
       { key: "more_unread", text: "3" }, { key: "was_on_screen", text: "" }, { key: "done_on_screen", text: "" },

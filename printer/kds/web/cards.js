@@ -344,10 +344,18 @@ function count(line) {
 // lineText is a dish of a part, or what is left of a void, which matches no dish.
 const lineText = (line) => (line.void ? word("void") + " " + (line.text || word("all_of_it")) : line.text);
 
+// dayName is a day like 2026-02-07 in the language of the page.
+function dayName(day) {
+  const { lang } = document.documentElement;
+  const parts = { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" };
+  return new Date(day).toLocaleDateString(lang === "en" ? "en-GB" : lang, parts);
+}
+
 // noteText is the text of a note, or the sentence that its text is a part of.
-function noteText({ key, text, clock, tickets, part, parts }, job) {
+function noteText({ key, text, clock, day, tickets, part, parts }, job) {
   if (!key) return text;
-  const what = [tickets > 1 && word("tickets", { n: tickets }), text].filter(Boolean).join(", ") || word("order");
+  const first = tickets > 1 ? word("tickets", { n: tickets }) : day && dayName(day);
+  const what = [first, text].filter(Boolean).join(", ") || word("order");
   return word(key, { what, job, time: clock || "–", piece: parts > 1 ? " (" + part + "/" + parts + ")" : "" });
 }
 
