@@ -17,6 +17,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,13 +157,9 @@ func New(o Options) *Dispatcher {
 		panic("dispatch.New: Options.Queue is missing")
 	}
 
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-
 	dispatcher := &Dispatcher{
 		queue:   o.Queue,
-		log:     o.Logger.With("component", "dispatch"),
+		log:     cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "dispatch"),
 		metrics: newMetrics(o.Registerer),
 		workers: map[string]*worker{},
 	}
@@ -283,12 +280,10 @@ func (d *Dispatcher) Stop(ctx context.Context) error {
 	}
 
 	d.interrupt()
-	timer := time.NewTimer(giveUpAfter)
-	defer timer.Stop()
 	select {
 	case <-gone:
 		return nil
-	case <-timer.C:
+	case <-time.After(giveUpAfter):
 	}
 
 	d.mu.Lock()

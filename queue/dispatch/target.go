@@ -173,7 +173,7 @@ func (w *worker) dueAt(t *target) (time.Time, bool) {
 	case w.downSince.IsZero():
 		return time.Time{}, false
 	default:
-		return latest(t.next, w.downSince.Add(t.After)), true
+		return slices.MaxFunc([]time.Time{t.next, w.downSince.Add(t.After)}, time.Time.Compare), true
 	}
 }
 
@@ -203,13 +203,6 @@ func (w *worker) untilNextTry() time.Duration {
 	}
 
 	return time.Until(first)
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // resetBackoff ends all pauses and starts every backoff again at its shortest: the cycle was ended

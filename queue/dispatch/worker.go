@@ -143,11 +143,8 @@ func (w *worker) sleep(ctx context.Context, pause time.Duration) {
 	}
 
 	w.update(func(s *Status) { s.NextTry = time.Now().Add(pause) })
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-
 	select {
-	case <-timer.C:
+	case <-time.After(pause):
 	case <-ctx.Done():
 	}
 
@@ -218,10 +215,8 @@ func (w *worker) settle(lease Lease, v verdict) bool {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(w.d.printCtx))
 	defer cancel(nil)
 	defer context.AfterFunc(w.d.printCtx, func() {
-		timer := time.NewTimer(settleWithin)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(settleWithin):
 			cancel(errSettleTimeout)
 		case <-ctx.Done():
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,12 +43,10 @@ func ReservePath(path string) string { return path + ".reserve" }
 
 // NewSpace creates the reserve, or finds that the disk is full already.
 func NewSpace(path string, size int64, log *slog.Logger) *Space {
-	space := &Space{path: ReservePath(path), Dir: filepath.Dir(path), size: size, log: log, Free: FreeBytes}
-
-	if space.size == 0 {
-		space.size = defaultReserve
+	space := &Space{
+		path: ReservePath(path), Dir: filepath.Dir(path), size: max(cmp.Or(size, defaultReserve), 0), log: log,
+		Free: FreeBytes,
 	}
-	space.size = max(space.size, 0)
 
 	if IsFull(space.makeReserve()) {
 		space.IsFull.Store(true)
