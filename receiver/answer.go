@@ -81,8 +81,8 @@ func Linger(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
 }
 
-// refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, and passes to
-// Options.Reject a body that was refused for its content, and a caller that was turned away.
+// refuse is Echo's HTTPErrorHandler: it answers every error, counts and logs it, passes to Options.Reject what the
+// comment there lists, and frees the body.
 //
 // The steps have an order: first the answer, because the caller waits for it; then the log line;
 // then the rest of the body, which may take up to linger; Options.Reject last, because it needs the
@@ -90,9 +90,8 @@ func Linger(w http.ResponseWriter) {
 func (r *Receiver) refuse(err error, c echo.Context) {
 	x := exchangeOf(c)
 	defer r.free(x)
-	// After the 200 a second answer would only garble the connection; the panic that led here is in the log.
 	if x.answered {
-		return // it panicked after the 200, which must not be taken back
+		return // it panicked after the 200, which must not be taken back; the panic is in the log
 	}
 
 	refusal := refusalOf(err)
@@ -120,7 +119,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	}
 
 	x.answer(c, refusal.code.Status(), failureBody{contract.ValueError, errorBody{refusal.code, refusal.message}})
-	one := x.rejected(reason, refusal.message)
+	one := x.entry(reason, refusal.message)
 	one.Body = nil
 	repeated, noted := r.logRefusal(one, x.policy.venues[x.venueID] != nil)
 	if closing { // counted from now: writing the log line may have taken long
@@ -144,8 +143,8 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 	}
 }
 
-// rejected is the request as Options.Reject gets it.
-func (x *exchange) rejected(code Code, message string) Reject {
+// entry is the request as Options.Reject gets it.
+func (x *exchange) entry(code Code, message string) Reject {
 	return Reject{Time: x.start.UTC(), Venue: x.venueID, Device: x.device, Address: x.address, Code: string(code),
 		Secret: x.hasSecret, Message: message + answerings[code].advice, Body: x.body}
 }
@@ -185,8 +184,9 @@ func (x *exchange) answer(c echo.Context, status int, v any) {
 	_ = http.NewResponseController(c.Response()).Flush()
 }
 
-// Code is the error.code of an answer. The codes are a closed set. Operators match them in alert
-// rules, dashboards and kept bodies, so none may be renamed.
+// Code is the error.code of an answer, or the reason by which an accepted request is counted and listed; answerings has
+// those of answers. The codes are a closed set. Operators match them in alert rules, dashboards and kept bodies, so none
+// may be renamed.
 type Code string
 
 const (

@@ -30,14 +30,14 @@ func (r *Receiver) handle(c echo.Context) error {
 	// The server's own time-out is the same for all policies; this one keeps respond_within.
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(x.deadline)
 	if err := r.readBody(c, x); err != nil {
-		return err // refuse frees the body
+		return err
 	}
 
 	// WithoutCancel: a caller that hangs up now does not cancel its order.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(c.Request().Context()), x.deadline)
 	defer cancel()
 	receipt, err := r.take(ctx, x)
-	if err != nil {
+	if err != nil { // here as above, refuse frees the body
 		if _, isRefusal := errors.AsType[*refusal](err); !isRefusal {
 			err = refused(r.codeOf(ctx, err))
 		}
@@ -145,12 +145,12 @@ func (r *Receiver) keepAccepted(x *exchange, receipt ticket.Receipt) {
 	case r.reject == nil:
 		return
 	case receipt.Conflict:
-		one = x.rejected(reasonConflict, "the id was used before, with other content; "+x.policy.conflictText())
+		one = x.entry(reasonConflict, "the id was used before, with other content; "+x.policy.conflictText())
 		if !x.policy.ReportConflict {
 			one.Printed = one.Time
 		}
 	case x.request.Cut && !receipt.Duplicate:
-		one = x.rejected(Code(contract.OverLimit),
+		one = x.entry(Code(contract.OverLimit),
 			"only its beginning is on paper, as text: it is more than a ticket can hold")
 		one.Printed = one.Time
 	default:

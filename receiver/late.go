@@ -191,7 +191,7 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 // refuseRelayed counts and logs a refusal, and returns it with the body.
 func (r *Receiver) refuseRelayed(x *exchange, why *refusal) error {
 	r.metrics.requests[why.code].Inc()
-	one := x.rejected(why.code, why.message)
+	one := x.entry(why.code, why.message)
 	r.logRefusal(one, true)
 	one.Fetched = time.Now().UTC()
 	return &Refused{one}

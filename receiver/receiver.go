@@ -71,16 +71,16 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// A Reject is a request that a person should look at: a body that was refused although its venue is allowed to post,
-// that was in conflict with an earlier one or printed only in part, or a caller that was turned away, of which no body
-// is read.
+// A Reject is an entry of "ticketrail rejects", a request that a person should look at. Most were refused: a body of a
+// venue that is allowed to post, or a caller that was turned away, of which no body is read. An accepted one was in
+// conflict with an earlier one, or printed only in part.
 type Reject struct {
 	Time      time.Time `json:"time"`                // of arrival, UTC; of the newest, if Count is above 1
 	Venue     string    `json:"venue"`               // UUID, lower case; empty if the caller named none
 	Device    string    `json:"device"`              // as the caller named it, at most 200 bytes
 	Address   string    `json:"address,omitempty"`   // of the caller, as far as receiver.trusted_proxies tell
 	Count     int       `json:"count,omitempty"`     // requests of a caller that was turned away; 0 with a body
-	Code      string    `json:"code"`                // error.code of the answer, or wrong_path
+	Code      string    `json:"code"`                // error.code of the answer, or wrong_path, conflict, over_limit
 	Message   string    `json:"message"`             // the cause and the advice
 	Secret    bool      `json:"secret,omitempty"`    // it came by the secret path of its venue, or from its relay
 	Body      []byte    `json:"body,omitempty"`      // as much as was read, at most 8 MiB

@@ -133,6 +133,17 @@ func (p *compiledPolicy) startExchange(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// panicked logs a panic. The request is answered 500, which the service retries.
+func (r *Receiver) panicked(cause any, stack []byte) error {
+	r.log.Error("print request panicked; report this with the stack", "err", cause, "stack", string(stack))
+	return refused(Internal)
+}
+
+// The checks that need only the headers, in the order in which they run. Each refusal is
+// a 4xx: the service gives the order up and, after a 401 or 403, alerts the venue's admin. That is
+// intended, because only a person can correct a wrong venue, device or address. No message quotes
+// text that the caller chose, because it would go into the log; a venue id has the form of a UUID there.
+
 // checkSecret compares the last path segment with each secret, in constant time: the time of an
 // answer must not reveal how much of a guess was right. A wrong one is answered like any other
 // path. All secrets are compared even after a match, for the same reason.
@@ -150,23 +161,6 @@ func (p *compiledPolicy) checkSecret(c echo.Context, x *exchange) error {
 	x.secretOwner, x.hasSecret = p.secrets[found].venue, true
 	return nil
 }
-
-// recordArrival keeps the time of a request for [Receiver.LastRequest].
-func (r *Receiver) recordArrival(_ echo.Context, x *exchange) error {
-	r.lastRequests.Store(x.venue.ID, time.Now())
-	return nil
-}
-
-// panicked logs a panic. The request is answered 500, which the service retries.
-func (r *Receiver) panicked(cause any, stack []byte) error {
-	r.log.Error("print request panicked; report this with the stack", "err", cause, "stack", string(stack))
-	return refused(Internal)
-}
-
-// The checks that need only the headers, in the order in which they run. Each refusal is
-// a 4xx: the service gives the order up and, after a 401 or 403, alerts the venue's admin. That is
-// intended, because only a person can correct a wrong venue, device or address. No message quotes
-// text that the caller chose, because it would go into the log; a venue id has the form of a UUID there.
 
 // checkAddress refuses callers whose address is not in allow_from.
 func (p *compiledPolicy) checkAddress(_ echo.Context, x *exchange) error {
@@ -225,6 +219,12 @@ func (p *compiledPolicy) checkVenue(c echo.Context, x *exchange) error {
 // badHeader is the refusal for a header, named as people write it.
 func badHeader(code Code, name, problem string) error {
 	return &refusal{code, strings.ToLower(name) + ": " + problem}
+}
+
+// recordArrival keeps the time of a request for [Receiver.LastRequest].
+func (r *Receiver) recordArrival(_ echo.Context, x *exchange) error {
+	r.lastRequests.Store(x.venue.ID, time.Now())
+	return nil
 }
 
 // checkDevice refuses devices that are not the venue's. It checks every value too; blank ones do

@@ -70,8 +70,9 @@ var fields = [fieldCount]struct {
 	fieldType:     {"type", []string{"orderType", "serviceType", "diningOption", "type"}},
 	fieldGuests:   {"guests", []string{"guests", "guestCount", "covers", "numberOfGuests", "partySize"}},
 	// Not instructions, as for an item: a record's lay out the service's own receipt.
-	fieldRecordNote:  {"record_note", []string{"note", "notes"}},
-	fieldRush:        {"rush", []string{"isRush", "rush", "isPriority", "priority"}},
+	fieldRecordNote: {"record_note", []string{"note", "notes"}},
+	fieldRush:       {"rush", []string{"isRush", "rush", "isPriority", "priority"}},
+	// Its key is what services call it. It is no station of the routes.
 	fieldDestination: {"station", []string{"printer", "printerName", "station"}},
 	fieldCustomer: {"customer", []string{"customerName", "customer.name", "customer", "guestName", "tabName",
 		"ticketName", "recipient.name"}},
@@ -176,15 +177,15 @@ var (
 	// voidTimes say when it was cancelled, if they have a value.
 	voidTimes = []string{"voidedat", "voiddate", "voidtime", "cancelledat", "canceledat", "cancelleddate",
 		"canceleddate", "deletedat", "deleteddate"}
-	// statusFields may have one of voidWords as their value.
+	// statusFields may have one of voidStatuses as their value.
 	statusFields = []string{"status", "kdsstatus", "itemstatus", "orderstatus", "state", "action", "type", "operation",
 		"changetype"}
-	voidWords = []string{"void", "voided", "cancel", "canceled", "cancelled", "delete", "deleted"}
+	voidStatuses = []string{"void", "voided", "cancel", "canceled", "cancelled", "delete", "deleted"}
 	// presenceFlags say of a modifier that its dish has it, unless they are false.
 	presenceFlags = []string{"included", "isIncluded", "selected", "isSelected", "chosen", "isChosen", "added",
 		"isAdded", "active", "isActive"}
-	// removedWords cancel an item or a record. Of a modifier they say that its dish is made without it.
-	removedWords = []string{"remove", "removed"}
+	// removedStatuses cancel an item or a record. Of a modifier they say that its dish is made without it.
+	removedStatuses = []string{"remove", "removed"}
 )
 
 // The words of flags, and of the values of actions, that take something away from a dish.

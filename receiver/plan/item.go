@@ -99,7 +99,8 @@ func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (
 	return key, hasKey
 }
 
-// line reads an item without the items nested below it. It returns the lists that are unread children too.
+// line reads an item without the items nested below it. It returns its lists of children, and the unread
+// lists that look like children.
 func (s *splitter) line(
 	r *reader, children []contract.Value, depth int, parent ticket.Line,
 ) (ticket.Line, []childList) {
@@ -237,7 +238,7 @@ func saysVoid(kind flagKind, v contract.Value, modifier bool) bool {
 			return false
 		}
 		word := folded(v.Text())
-		return slices.Contains(voidWords, word) || !modifier && slices.Contains(removedWords, word)
+		return slices.Contains(voidStatuses, word) || !modifier && slices.Contains(removedStatuses, word)
 	}
 
 	isTime := v.Kind() == '"' && timeValue.MatchString(strings.TrimSpace(v.Text()))

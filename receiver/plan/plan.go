@@ -180,8 +180,8 @@ func (p *Plan) nameStations(drafts []ticket.Draft) {
 	}
 }
 
-// fieldInstructions is the record's field that lays out the service's own receipt: a list of commands.
-const fieldInstructions = "instructions"
+// keyInstructions is the record's field that lays out the service's own receipt: a list of commands.
+const keyInstructions = "instructions"
 
 // isLayout says whether a value is such a list.
 func isLayout(v contract.Value) bool {
@@ -219,7 +219,7 @@ func (s *splitter) instructionTexts(layout contract.Value, needed func(text stri
 // receiptAllergies are the texts about allergies on the service's own receipt that nothing else in the record says.
 // The other texts of a receipt repeat the items.
 func (s *splitter) receiptAllergies(record contract.Value) []string {
-	layout := record.Get(fieldInstructions)
+	layout := record.Get(keyInstructions)
 	var said map[string]bool // texts outside of the layout
 
 	return s.instructionTexts(layout, func(text string) bool {

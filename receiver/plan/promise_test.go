@@ -328,7 +328,7 @@ func withOwnTexts(v contract.Value, needed bool, texts *[]string) string {
 			if v.Kind() == '{' {
 				name, _ := json.Marshal(e.Key())
 				key = string(name) + ":"
-				below = needed && noiseKey(e.Key()) == "" && e.Key() != fieldInstructions &&
+				below = needed && noiseKey(e.Key()) == "" && e.Key() != keyInstructions &&
 					(e.Kind() != '"' || !slices.Contains(unprinted, folded(e.Key()))) &&
 					!slices.Contains(contractFields, e.Key())
 			}

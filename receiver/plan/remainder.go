@@ -104,7 +104,7 @@ func noise(in string, v contract.Value) (why string) {
 	if why := noiseKey(key); why != "" && !isForCook(v, why) {
 		return why
 	}
-	if key == fieldInstructions && isLayout(v) {
+	if key == keyInstructions && isLayout(v) {
 		return "the service's own receipt"
 	}
 
@@ -166,7 +166,7 @@ func (c *remainderCollector) element(key string, e contract.Value) (text string,
 		for member := range e.All() {
 			inner.add("", member)
 		}
-		return inner.joined()
+		return inner.asElement()
 	case e.Kind() == '[' && c.depth < maxListDepth:
 		texts, cancels := inner.texts(key, e)
 		return strings.Join(texts, ", "), cancels
@@ -180,8 +180,8 @@ func (c *remainderCollector) element(key string, e contract.Value) (text string,
 	return "", false
 }
 
-// joined is the text of an object in a list, its name first.
-func (c *remainderCollector) joined() (text string, cancels bool) {
+// asElement is the text of an object in a list, its name first.
+func (c *remainderCollector) asElement() (text string, cancels bool) {
 	name, texts := "", []string(nil)
 	for _, u := range c.rest.fields {
 		cancels = cancels || u.mayCancel()

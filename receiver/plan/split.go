@@ -167,7 +167,7 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, ofEnvelope remai
 // it, because expressions are evaluated for items. If it has a list of anything else, its items may be there, so a
 // person must read all of it.
 func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, ofEnvelope remainder) {
-	texts := s.instructionTexts(rec.Fields.Get(fieldInstructions), func(string) bool { return true })
+	texts := s.instructionTexts(rec.Fields.Get(keyInstructions), func(string) bool { return true })
 	switch {
 	case rest.hasList || emptyHeader(t) && len(texts) == 0:
 		t.Raw = rec.Fields.JSON() // without the envelope, whose rest follows
