@@ -52,7 +52,7 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 
 	// Only now are two things known: the capability of the printer, and whether the end of its paper is a piece of
 	// this ticket, because no other one came between.
-	encoded, err := p.compose(d, d.Doubt && d.Job == p.d.lastJob)
+	encoded, err := p.encodeOrFail(d, d.Doubt && d.Job == p.d.lastJob)
 	if err != nil {
 		p.d.release(connected, unused)
 		return "", ticket.Permanent(err)
@@ -180,7 +180,7 @@ func (d *Device) hello(ctx context.Context, s *session.Session) error {
 	}
 
 	d.noteCut(s)
-	d.answered(ctx, got)
+	d.noteHello(ctx, got)
 	return nil
 }
 

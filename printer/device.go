@@ -188,9 +188,9 @@ func (d *Device) noteCut(s *session.Session) {
 	}
 }
 
-// answered notes which fence answered a hello. A weaker one than the printer answered before may be chance: another
-// program's GS ( H can displace ours. Two in a row are not.
-func (d *Device) answered(ctx context.Context, got session.Kind) {
+// noteHello notes which fence answered a hello, and may lower the capability. A weaker one than the printer answered
+// before may be chance: another program's GS ( H can displace ours. Two in a row are not.
+func (d *Device) noteHello(ctx context.Context, got session.Kind) {
 	if got == d.can.Fence {
 		d.can.idUnanswered = 0
 		return

@@ -14,4 +14,4 @@ func (d *Device) Connected() bool {
 }
 
 // Confuse lets the composing of each ticket panic.
-func (p *Paper) Confuse() { p.render = func(ticket.Delivery, bool) encodedTicket { panic(nil) } }
+func (p *Paper) Confuse() { p.encodeTicket = func(ticket.Delivery, bool) encodedTicket { panic(nil) } }

@@ -74,8 +74,8 @@ type Options struct {
 type Paper struct {
 	o Options
 	d *Device
-	// render is encode; a test replaces it by one that panics.
-	render func(d ticket.Delivery, afterPiece bool) encodedTicket
+	// encodeTicket is encode; a test replaces it by one that panics.
+	encodeTicket func(d ticket.Delivery, afterPiece bool) encodedTicket
 }
 
 // An encodedTicket is the bytes of all copies of a ticket, for the printer of its Paper.
@@ -116,14 +116,14 @@ func NewPaper(o Options) *Paper {
 
 	o.Copies = max(o.Copies, 1)
 	paper := &Paper{o: o, d: o.Device}
-	paper.render = paper.encode
+	paper.encodeTicket = paper.encode
 	return paper
 }
 
-// compose encodes the ticket. A ticket whose text makes that panic goes to another station or to a person, with
+// encodeOrFail encodes the ticket. A ticket whose text makes that panic goes to another station or to a person, with
 // the reason, and the queue continues with the next one. It is not printed in a simpler form: a text that broke the
 // composing might be composed wrongly too, for example a void as an order.
-func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (encoded encodedTicket, err error) {
+func (p *Paper) encodeOrFail(d ticket.Delivery, afterPiece bool) (encoded encodedTicket, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			p.o.Logger.Debug("composing a ticket panicked",
@@ -132,7 +132,7 @@ func (p *Paper) compose(d ticket.Delivery, afterPiece bool) (encoded encodedTick
 				panicked)
 		}
 	}()
-	return p.render(d, afterPiece), nil
+	return p.encodeTicket(d, afterPiece), nil
 }
 
 // encode composes and encodes every copy. Only the first can be below a piece of an earlier attempt.

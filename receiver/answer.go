@@ -185,8 +185,8 @@ func (x *exchange) answer(c echo.Context, status int, v any) {
 }
 
 // Code is the error.code of an answer, or the reason by which an accepted request is counted and listed; answerings has
-// those of answers. The codes are a closed set. Operators match them in alert rules, dashboards and kept bodies, so none
-// may be renamed.
+// each code of an answer. The codes are a closed set. Operators match them in alert rules, dashboards and kept bodies,
+// so none may be renamed.
 type Code string
 
 const (

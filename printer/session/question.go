@@ -85,10 +85,10 @@ func (s *Session) askAnother(ctx context.Context) error {
 	return inTime(s.Write(ctx, escpos.ProcessID(id), AnswerTimeout))
 }
 
-// question returns the bytes of the fence; withStatus adds GS r to GS ( H, ahead of it, so that a printer that takes
-// GS ( H for text has answered the other one already. The first GS r of a connection is doubled, because the
-// first answer may be to the question of an earlier connection or of another program, with lines to print
-// behind it.
+// question returns the bytes of the fence, and counts them as asked: they must be written. withStatus adds GS r to GS (
+// H, ahead of it, so that a printer that takes GS ( H for text has answered the other one already. The first GS r of a
+// connection is doubled, because the first answer may be to the question of an earlier connection or of another
+// program, with lines to print behind it.
 func (s *Session) question(withStatus bool) (b []byte) {
 	asked := s.fence
 	if asked.want == ByStatus || withStatus {

@@ -172,7 +172,7 @@ func (t *Sending) await(limit time.Duration) error {
 			return err
 		}
 
-		healthy, err := t.observe()
+		healthy, err := t.askCondition()
 		if err != nil {
 			return err
 		}
@@ -199,9 +199,9 @@ func (t *Sending) await(limit time.Duration) error {
 	}
 }
 
-// observe asks for the status while the fence is unanswered, and reports whether it was answered. The error is
+// askCondition asks for the status while the fence is unanswered, and reports whether it was answered. The error is
 // [Session.Stopped]: nothing that is still in the buffer prints any more, so there is no point in waiting.
-func (t *Sending) observe() (healthy bool, err error) {
+func (t *Sending) askCondition() (healthy bool, err error) {
 	if len(t.realTime) > 0 && t.askStatus(t.ctx, AnswerTimeout, t.fence.answered) == nil {
 		t.o.Observe(t.Condition())
 		healthy = true

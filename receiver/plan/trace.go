@@ -73,7 +73,7 @@ const (
 // NotRead is how people are told of a field that no path reads.
 const NotRead = "NOT READ"
 
-// Text is the use of a field for people. as is that of the [Leaf].
+// Text is the use of a field for people. as is the As of the [Leaf].
 func (u Use) Text(as string) string {
 	switch {
 	case u == Unread:

@@ -46,7 +46,7 @@ func (a *address) run(ctx context.Context) error {
 	}
 }
 
-// findings are those of the last time, unless a reload has perhaps corrected the address.
+// findings are the ones of the last look, unless a reload has perhaps corrected the address.
 func (a *address) findings() []finding.Finding {
 	if told := a.told.Load(); told != nil && told.of == a.config() {
 		return told.found

@@ -194,7 +194,7 @@ func (p Station) trouble() (state string, since time.Time) {
 		return "", since
 	}
 
-	if p.Hold == nil { // else Since is that of the hold
+	if p.Hold == nil { // else Since is the beginning of the hold
 		since = p.Since
 	}
 	return "down", since
