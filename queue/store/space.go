@@ -109,6 +109,7 @@ func WithRoom(path string, err error) error {
 	if !IsFull(err) {
 		return err
 	}
+	path = Target(path)
 	space := &Space{path: ReservePath(path), Dir: filepath.Dir(path), size: defaultReserve, Free: FreeBytes}
 	return fmt.Errorf("%w: %w", space.Full(0), err)
 }

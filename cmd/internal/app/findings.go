@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -52,7 +51,7 @@ func (a *App) facts() finding.Facts {
 
 	f := finding.Facts{Now: now, Stations: a.stationList(), Orders: a.storage(), Database: a.database(),
 		Configuration: finding.Configuration{File: a.o.ConfigPath, Refused: a.file.known(), Restart: a.needsRestart()},
-		Certificates:  a.certificates(), Disk: doctor.DiskOf(filepath.Dir(a.startConfig.Storage.Path)),
+		Certificates:  a.certificates(), Disk: doctor.DiskOf(a.store.folder()),
 		Clock: finding.Clock{Synchronized: a.clock().Synchronized()}, Version: admin.ThisBuild().Version,
 		Started: a.started}
 
@@ -75,7 +74,7 @@ func (a *App) stationList() []finding.Station {
 func (a *App) storage() finding.Orders {
 	err := a.queue.Ready()
 	return finding.Orders{Stopped: err, Full: errors.Is(err, queue.ErrStorageFull),
-		Folder: filepath.Dir(a.startConfig.Storage.Path)}
+		Folder: a.store.folder()}
 }
 
 // database is the state of the file and of its copy.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -140,9 +141,13 @@ func (s *store) checkFile(ctx context.Context) error {
 	return s.recover(ctx, err)
 }
 
+// folder is where the file is, whatever links to it: the space of its disk counts.
+func (s *store) folder() string { return filepath.Dir(file.Target(s.conf.Path)) }
+
 // openError makes a finding of an error of opening the database, if its folder or disk is the cause: an operator with a
 // new box sees it first.
 func openError(path string, err error) error {
+	path = file.Target(path)
 	who := "the user of the service"
 	if me, err := user.Current(); err == nil {
 		who = me.Username

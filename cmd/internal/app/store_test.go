@@ -56,7 +56,7 @@ func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 	}
 }
 
-func TestAFileThatWasPutAsideIsFoundAlsoBehindASymbolicLink(t *testing.T) {
+func TestTheFindingsOfADatabaseBehindASymbolicLinkAreOfTheFileItself(t *testing.T) {
 	path, link := filepath.Join(t.TempDir(), "t.db"), filepath.Join(t.TempDir(), "link.db")
 	must(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Symlink(path, link)))
 	for _, name := range []string{path + ".corrupt-1", path + ".corrupt", link + ".corrupt-1"} {
@@ -65,6 +65,12 @@ func TestAFileThatWasPutAsideIsFoundAlsoBehindASymbolicLink(t *testing.T) {
 	files := &store{conf: config.Storage{Path: link}}
 	if found := files.quarantined(); len(found) != 1 || found[0] != path+".corrupt-1" {
 		t.Error(found)
+	}
+	if folder := files.folder(); folder != filepath.Dir(path) {
+		t.Error(folder)
+	}
+	if err := openError(link, syscall.EROFS); !strings.Contains(err.Error(), "at "+filepath.Dir(path)+")") {
+		t.Error(err)
 	}
 }
 
