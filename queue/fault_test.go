@@ -167,7 +167,7 @@ func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 
 func TestMoveAllOverAFailureMovesEachJobOnceAndInOrder(t *testing.T) {
 	pairs(t, func(t *testing.T, q *testQueue, end commitResult) {
-		const atOnce = 100
+		const atOnce = 30
 		const tickets = atOnce + 20 // two transactions: the second one fails
 		q.orders(tickets, "grill")
 		q.disk.willEnd(works, end)

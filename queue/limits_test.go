@@ -105,10 +105,10 @@ func TestTheFirstOfALaneLeavesItWithoutAMoveOfTheOthers(t *testing.T) {
 	wantTrue(t, &l.jobs[0] == second, "those behind it were moved")
 }
 
-func TestATransactionPrunesAtMostAHundredJobsThatAreOldEnough(t *testing.T) {
+func TestATransactionPrunesAtMostThirtyJobsThatAreOldEnough(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.orders(101, "grill")
-		for range 101 {
+		q.orders(31, "grill")
+		for range 31 {
 			q.print("grill")
 		}
 		time.Sleep(10 * time.Hour)
@@ -120,7 +120,7 @@ func TestATransactionPrunesAtMostAHundredJobsThatAreOldEnough(t *testing.T) {
 			}))
 			q.wantCount(bucketFinished, want)
 		}
-		prune(10*time.Hour+1, 101, false)
+		prune(10*time.Hour+1, 31, false)
 		prune(10*time.Hour, 1, true)
 		prune(10*time.Hour, 0, false)
 	})

@@ -16,6 +16,9 @@ import (
 // outcomesName is the bucket below bucketKV: sequence → storedOutcome. Stored, so it never changes.
 const outcomesName = "outcomes"
 
+// outcomesAtOnce is how many outcomes one transaction removes or marks: they are small.
+const outcomesAtOnce = 100
+
 // An Outcome is something that became of a job.
 type Outcome struct {
 	Seq     uint64    `json:"-"` // ascending, without gaps but for outcomes that were too old: see Queue.KeepOutcomes
@@ -119,7 +122,7 @@ func (b *batch) dropOutcomes(which func(seq uint64, raw []byte) bool) (dropped i
 	}
 
 	cursor := outcomes.Cursor()
-	for key, raw := cursor.First(); key != nil && dropped < pruneAtOnce; key, raw = cursor.First() {
+	for key, raw := cursor.First(); key != nil && dropped < outcomesAtOnce; key, raw = cursor.First() {
 		if !which(binary.BigEndian.Uint64(key), raw) {
 			break
 		}
@@ -130,7 +133,7 @@ func (b *batch) dropOutcomes(which func(seq uint64, raw []byte) bool) (dropped i
 }
 
 // pruneOutcomes removes those that no receiver has taken for as long as the history goes back, and returns how many. If
-// it is pruneAtOnce, more may be left.
+// it is outcomesAtOnce, more may be left.
 func (b *batch) pruneOutcomes(retention time.Duration) int {
 	return b.dropOutcomes(func(_ uint64, raw []byte) bool {
 		var s storedOutcome
@@ -167,7 +170,7 @@ func (q *Queue) late(older time.Duration) (out []entry) {
 	defer q.mu.Unlock()
 	for _, l := range q.lanes {
 		for e := range l.pending() {
-			if !e.late && !e.fromDaemon && e.enqueued < before && len(out) < pruneAtOnce {
+			if !e.late && !e.fromDaemon && e.enqueued < before && len(out) < outcomesAtOnce {
 				out = append(out, e)
 			}
 		}
