@@ -6,9 +6,11 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +40,17 @@ func TestTheCertificateThatIsInTheFileIsJudged(t *testing.T) {
 	}
 	if got := Certificates(conf, "")[0]; got.Err == nil || got.None {
 		t.Errorf("not a certificate: %+v", got)
+	}
+}
+
+func TestADatabaseBehindASymbolicLinkIsJudgedByItsOwnDisk(t *testing.T) {
+	file, link := filepath.Join(t.TempDir(), "t.db"), filepath.Join(t.TempDir(), "link.db")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	found := storeFindings(t.Context(), "", &config.Config{Storage: config.Storage{Path: link}})
+	if len(found) == 0 || !strings.HasSuffix(found[0].String(), "(at "+filepath.Dir(file)+")") {
+		t.Errorf("%+v", found)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
 	"ticketrail/printer/layout"
+	"ticketrail/queue/store"
 )
 
 // A Box is the machine that ticketrail runs on.
@@ -197,7 +198,7 @@ func holder(proc procfs.FS, file string) (who string) {
 
 // storeFindings are about the database and its disk.
 func storeFindings(ctx context.Context, path string, conf *config.Config) (out []finding.Finding) {
-	file := conf.Storage.Path
+	file := store.Target(conf.Storage.Path)
 	folder := filepath.Dir(file)
 	out = append(out, DiskOf(folder).Finding())
 	unusable := func(who string, err error) {
@@ -233,7 +234,7 @@ func storeFindings(ctx context.Context, path string, conf *config.Config) (out [
 
 // slowStoreFindings time the disk, and read the whole database.
 func (b Box) slowStoreFindings(ctx context.Context, conf *config.Config) []finding.Finding {
-	out := syncFinding(conf.Storage.Path)
+	out := syncFinding(store.Target(conf.Storage.Path))
 	// A running daemon has it open, and has checked it.
 	if _, err := os.Stat(conf.Storage.Path); err == nil && b.CheckStore != nil && !answersAt(conf.Admin.Socket) {
 		if err := b.CheckStore(ctx, conf.Storage.Path); errors.Is(err, ErrDamaged) {
