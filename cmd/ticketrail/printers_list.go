@@ -160,7 +160,7 @@ func stateText(p finding.Station) string {
 // proofText is the best evidence that a station can give for its tickets; "-" while it is unknown. A third-party
 // display has no device that reports it: its evidence is fixed by its protocol.
 func proofText(p finding.Station) string {
-	if p.Kind == finding.KindKDS || p.Kind == finding.KindLog && p.Address != "stdout" {
+	if p.Kind == finding.KindDisplay || p.Kind == finding.KindLog && p.Address != "stdout" {
 		return string(ticket.Taken)
 	}
 	if p.Device == nil || p.Device.BestProof == "" {

@@ -73,7 +73,7 @@ func (e *encoder) buzz(times int, void bool) {
 		e.command(esc, '(', 'A', 3, 0, 97, [...]byte{1, 5}[kind], byte(count))
 	case profile.EscB:
 		e.command(esc, 'B', byte(count), [...]byte{2, 8}[kind]) // units of 50 or 100 ms, depending on the manufacturer
-	case profile.Drawer:
+	case profile.DrawerPort:
 		for range count { // units of 2 ms on and off; off must be longer (Epson TM-U220 specification, ESC p)
 			e.command(esc, 'p', 0, [...]byte{50, 120}[kind], [...]byte{100, 200}[kind])
 		}

@@ -96,8 +96,8 @@ func (e *encoder) line(l layout.Line) {
 	case e.hasAll(l.Text()):
 		e.writeLine(l)
 	case !e.draw(l):
-		letters := charset{pages: e.pages, twoByte: e.twoByte} // nothing is drawn
-		e.writeLine(withText(l, letters.printable))
+		undrawn := charset{pages: e.pages, twoByte: e.twoByte}
+		e.writeLine(withText(l, undrawn.printable))
 	}
 }
 

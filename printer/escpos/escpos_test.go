@@ -172,8 +172,8 @@ func TestTheBuzzerSoundsAsConfiguredAndDifferentlyForAVoid(t *testing.T) {
 		{profile.EscB, 1000, false, "\x1bB\x09\x02"},
 		{profile.EscParenA, 3, false, "\x1b(A\x03\x00a\x01\x03"},
 		{profile.EscParenA, 2, true, "\x1b(A\x03\x00a\x05\x02"},
-		{profile.Drawer, 2, false, "\x1bp\x00\x32\x64\x1bp\x00\x32\x64"},
-		{profile.Drawer, 1, true, "\x1bp\x00\x78\xc8"},
+		{profile.DrawerPort, 2, false, "\x1bp\x00\x32\x64\x1bp\x00\x32\x64"},
+		{profile.DrawerPort, 1, true, "\x1bp\x00\x78\xc8"},
 	} {
 		p.Buzzer = c.buzzer
 		lines := []layout.Line{{Spans: []layout.Span{{Text: "x"}}}}

@@ -64,8 +64,8 @@ const (
 	NoBuzzer  Buzzer = "none"
 	EscParenA Buzzer = "esc_paren_a" // ESC ( A, function 97: Epson
 	EscB      Buzzer = "esc_b"       // ESC B n t: clones, Bixolon, Xprinter, Rongta
-	// Drawer is a buzzer on the connector of the cash drawer (ESC p). A cash drawer there opens.
-	Drawer Buzzer = "drawer"
+	// DrawerPort is a buzzer on the connector of the cash drawer (ESC p). A cash drawer there opens.
+	DrawerPort Buzzer = "drawer"
 )
 
 // Confirm is how the result of a ticket is found out.

@@ -20,7 +20,7 @@ func TestEveryModelIsComplete(t *testing.T) {
 		wantTrue(t, p.Columns >= 20 && p.Dots >= p.Columns*8 && p.About != "", p.Name, p.About, p.Columns, p.Dots)
 		wantTrue(t, p.FeedBeforeCut >= 1 && (p.Cutter != NoCutter || p.FeedBeforeCut >= 4), p.Name, p.FeedBeforeCut)
 		wantTrue(t, len(p.CodePages) != 0 && p.CodePages[0] == (CodePage{0, "CP437"}), p.Name, p.CodePages)
-		wantTrue(t, p.Buzzer != Drawer, p.Name)
+		wantTrue(t, p.Buzzer != DrawerPort, p.Name)
 		want := Auto
 		if strings.HasPrefix(p.Name, "epson-tm-u220") {
 			want = ByStatus
@@ -77,7 +77,7 @@ func TestEachWordThatTheProgramKnowsIsAValueOfItsKey(t *testing.T) {
 		"two_byte": fmt.Sprint([]TwoByte{NoTwoByte, GB18030}),
 		"raster":   fmt.Sprint([]Raster{NoRaster, BitImage, Graphics}),
 		"qr":       fmt.Sprint([]QR{NoQR, NativeQR, RasterQR}),
-		"buzzer":   fmt.Sprint([]Buzzer{NoBuzzer, EscParenA, EscB, Drawer}),
+		"buzzer":   fmt.Sprint([]Buzzer{NoBuzzer, EscParenA, EscB, DrawerPort}),
 		"confirm":  fmt.Sprint([]Confirm{Auto, ByProcessID, ByStatus, NoConfirm}),
 	} {
 		for _, k := range p.keys() {

@@ -18,7 +18,7 @@ func OptionsFor(p profile.Profile) Options {
 
 	options := Options{
 		Columns: p.Columns, Dots: p.Dots, CodePages: pages, Kanji: p.Kanji,
-		NoCutter: p.Cutter == profile.NoCutter, Drawer: p.Buzzer == profile.Drawer, Can: Everything,
+		NoCutter: p.Cutter == profile.NoCutter, Drawer: p.Buzzer == profile.DrawerPort, Can: Everything,
 		identity: identityOf(p),
 	}
 

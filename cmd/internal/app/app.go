@@ -129,7 +129,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err = a.openReceiver(ctx, first.policy); err != nil {
 		return nil, err
 	}
-	a.openNotices()
+	a.openWorkers()
 	if err = a.openDoors(); err != nil {
 		return nil, err
 	}

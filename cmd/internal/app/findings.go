@@ -56,7 +56,7 @@ func (a *App) facts() finding.Facts {
 		Started: a.started}
 
 	f.Orders.Last, f.Orders.Silent = a.venues.newest(), a.venues.silent(now)
-	f.Others = slices.Concat(a.source.findings(now), a.fieldFindings(), a.stations.Problems(),
+	f.Others = slices.Concat(a.source.findings(now), a.fieldFindings(), a.stations.Findings(),
 		a.service.findings(a.active.Load()), a.address.findings())
 	if one, ok := a.outcomes.Finding(); ok {
 		f.Others = append(f.Others, one)

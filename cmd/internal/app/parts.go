@@ -83,8 +83,8 @@ func (a *App) openReceiver(ctx context.Context, policy *receiver.Policy) (err er
 	return nil
 }
 
-// openNotices makes the parts that work by themselves: they fetch from a relay, and tell others of this daemon.
-func (a *App) openNotices() {
+// openWorkers makes the parts that work by themselves: they fetch from a relay, and tell others of this daemon.
+func (a *App) openWorkers() {
 	a.source = &relaySource{receiver: a.receiver, rejects: a.rejects, all: a.findings, log: a.log,
 		end: func() {}}
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.LastRequest, a.clock()}

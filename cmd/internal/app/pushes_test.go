@@ -35,7 +35,7 @@ func TestADisplayOfOthersTakesTicketsAtTheURLOfTheLastReload(t *testing.T) {
 		if diff := cmp.Diff([]string{"/api/tickets A1", "/v2 A2"}, got); diff != "" {
 			t.Error(diff)
 		}
-		if l := k.status("fresh"); l.Kind != finding.KindKDS || l.Address != "http://kds.example" || !l.Up {
+		if l := k.status("fresh"); l.Kind != finding.KindDisplay || l.Address != "http://kds.example" || !l.Up {
 			t.Errorf("%+v", l)
 		}
 	}, "grill")

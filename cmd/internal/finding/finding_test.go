@@ -185,7 +185,7 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 	up, down := Station{Known: true, Up: true}, Station{Known: true, Error: "connection refused"}
 	out := up
 	out.Device = &Device{State: "paper_out", Since: time.Unix(5, 0), Advice: "put in a new roll"}
-	refusing := Station{Kind: KindKDS, Known: true, Device: &Device{State: "refusing", Err: "401"}}
+	refusing := Station{Kind: KindDisplay, Known: true, Device: &Device{State: "refusing", Err: "401"}}
 	backed := down
 	backed.ActiveBackup = "bar"
 	for _, x := range []struct {

@@ -15,9 +15,9 @@ import (
 
 // Kinds of stations; "" is a printer.
 const (
-	KindScreen = "screen"
-	KindKDS    = "kds" // a third-party kitchen display
-	KindLog    = "log"
+	KindScreen  = "screen"
+	KindDisplay = "kds" // a third-party kitchen display
+	KindLog     = "log"
 )
 
 // A StationState is the state of a [Station] in one word. Of several reasons not to print, it names
@@ -235,10 +235,10 @@ func (p Station) fix() string {
 	switch {
 	case p.Device != nil && !p.Device.Fine && p.Device.Advice != "":
 		do = p.Device.Advice
-	case p.Kind == KindKDS && p.Device != nil: // it answers that it takes no tickets
+	case p.Kind == KindDisplay && p.Device != nil: // it answers that it takes no tickets
 		do = "repair what it answers, usually its token_file or url, then ticketrail printers resume " +
 			shellQuote(p.Name)
-	case p.Kind == KindKDS:
+	case p.Kind == KindDisplay:
 		do = "check that it runs, that its url and ca_file are right, and that this box reaches it"
 	case p.Kind == KindLog:
 		do = "repair what it says; ticketrail check --online tries it again"

@@ -64,8 +64,8 @@ type Notifier struct {
 	o    Options
 	conf atomic.Pointer[config.Notify]
 	sent *prometheus.CounterVec
-	// sender makes the sender of a recipient; tests replace it.
-	sender func(config.Recipient) (sender, error)
+	// makeSender makes the sender of a recipient; tests replace it.
+	makeSender func(config.Recipient) (sender, error)
 
 	mu    sync.Mutex           // guards found
 	found map[string]condition // at the last look
@@ -87,7 +87,7 @@ type delivery struct {
 
 // New prepares a Notifier without recipients.
 func New(o Options) *Notifier {
-	n := &Notifier{o: o, sender: newSender, conditions: conditions{}, done: make(chan delivery)}
+	n := &Notifier{o: o, makeSender: newSender, conditions: conditions{}, done: make(chan delivery)}
 	n.sent = promauto.With(o.Registerer).NewCounterVec(
 		prometheus.CounterOpts{Name: "ticketrail_notify_messages_total",
 			Help: "Messages to people by their recipient; a failed one is tried again while it is still true."},
@@ -286,7 +286,7 @@ func (n *Notifier) configure(conf *config.Notify) {
 	}
 
 	for _, to := range conf.To {
-		send, err := n.sender(to)
+		send, err := n.makeSender(to)
 		if err != nil { // [Problems] finds it before a configuration becomes active
 			n.o.Logger.Error("nobody is told", "to", to.Name, "err", err)
 			continue

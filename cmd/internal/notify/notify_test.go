@@ -458,7 +458,7 @@ func (k *kitchen) start(conf config.Notify) {
 		Store: k.store, Registerer: k.registry,
 		Logger: slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{ReplaceAttr: withoutTime})),
 	})
-	k.n.sender = func(config.Recipient) (sender, error) { return k.send, nil }
+	k.n.makeSender = func(config.Recipient) (sender, error) { return k.send, nil }
 	k.n.Use(conf)
 	ctx, cancel := context.WithCancel(k.t.Context())
 	ended := make(chan error)

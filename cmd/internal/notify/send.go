@@ -107,7 +107,7 @@ func newSender(to config.Recipient) (sender, error) {
 		return nil, wrong
 	}
 
-	return library(address), nil
+	return viaShoutrrr(address), nil
 }
 
 // Test sends a message without any trouble to a recipient, for somebody who has just written its address.
@@ -124,9 +124,9 @@ func Test(ctx context.Context, place string, to config.Recipient) error {
 		Text: "ticketrail will write here when something in the kitchen needs a person."})
 }
 
-// library sends through shoutrrr. Its calls take no context, and those for mail wait for a server for as long
+// viaShoutrrr sends through shoutrrr. Its calls take no context, and those for mail wait for a server for as long
 // as it keeps the connection. So a call that takes too long is left behind; there are never more than a few.
-func library(address string) sender {
+func viaShoutrrr(address string) sender {
 	const mayHang = 4
 	running := make(chan struct{}, mayHang)
 	return func(ctx context.Context, m *Message) error {

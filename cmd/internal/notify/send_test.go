@@ -216,7 +216,7 @@ func TestAServerThatNeverAnswersHoldsOnlyAFewCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close() // it accepts in the kernel and says nothing
-	send := library("smtp://" + l.Addr().String() + "/?from=a@b.example&to=c@d.example")
+	send := viaShoutrrr("smtp://" + l.Addr().String() + "/?from=a@b.example&to=c@d.example")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 4 {

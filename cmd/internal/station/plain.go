@@ -52,7 +52,7 @@ type plainSection struct {
 func plainSections(conf *config.Config) (out []plainSection) {
 	for _, c := range conf.KDS {
 		out = append(out, plainSection{
-			conf: c, kind: finding.KindKDS, address: hostOfURL(c.URL), conditions: []string{refusing},
+			conf: c, kind: finding.KindDisplay, address: hostOfURL(c.URL), conditions: []string{refusing},
 			// The cook who reads a ticket of it at the backup looks for a screen that is dark.
 			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
 			open: func(o Options) (recipient, error) {

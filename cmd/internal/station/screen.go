@@ -107,7 +107,8 @@ type screen struct {
 	pass   *board.Pass // nil for a screen with tickets of its own
 }
 
-// Lane has the Screen itself and not s: a changed screen is a new one, by which the dispatcher notices the change.
+// Lane has the kds.Screen and not s, because the dispatcher asks for its Idempotent. A changed screen is a new one, by
+// which the dispatcher notices the change.
 func (s *screen) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }

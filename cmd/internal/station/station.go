@@ -291,8 +291,8 @@ func (s *Set) Probe(ctx context.Context, name string) (now finding.Device, err e
 	return now, nil
 }
 
-// Problems are findings that are not of an active station.
-func (s *Set) Problems() []finding.Finding { return s.screens.problems(s.active.Load()) }
+// Findings are findings that are not of an active station.
+func (s *Set) Findings() []finding.Finding { return s.screens.problems(s.active.Load()) }
 
 // startLoop runs f in a goroutine. The returned function ends its context and waits until f has
 // returned. The wait matters: the resources of the loop are closed next.
