@@ -90,7 +90,7 @@ export function marked() {
     cannedOrder(60, ["魚"], { voids, must_ack_void: true }), cannedOrder(61, ["魚"], alarm),
     cannedOrder(62, ["魚"], { age: 900 }), cannedOrder(63, ["魚"], { ticket: { seen: 0, at: 1 } }),
     cannedOrder(64, [{ name: "魚", course: "#1 · Table 9 · 19:41 · Wanted 20:15 · 甲" }], {
-      number: "", table: "", kind: "open_orders",
+      number: "", table: "", kind: "open_orders", place: 0,
     }),
   ];
   return list.map((o) => ({ ...o, server: "王", venue: "海", type: "堂" }));
