@@ -55,7 +55,7 @@ type acceptOp struct {
 	age      time.Duration // see ageOf
 	size     int
 	again    *loggedRequest // the copy's log has it, and the file has lost it; nil: it is new
-	jobs     []madeJob      // that came of it
+	jobs     []newJob       // that came of it
 	receipt  ticket.Receipt
 }
 
@@ -157,8 +157,8 @@ func (a *acceptOp) storeTickets(b *batch, gen uint64, known dedupRecord) error {
 	return nil
 }
 
-// A madeTicket is a ticket as it will be stored.
-type madeTicket struct {
+// A newTicket is a ticket as it will be stored.
+type newTicket struct {
 	station  string
 	payload  []byte
 	replaces []uint64 // jobs
@@ -168,12 +168,12 @@ type madeTicket struct {
 
 // changes returns the tickets of the shares that are not as known, and updates known, but for the
 // jobs.
-func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
+func (a *acceptOp) changes(b *batch, known *dedupRecord) []newTicket {
 	replaced := known.match(a.shares)
 	gone := known.listedExcept(replaced)
 	received := a.received(b).UnixMilli()
 
-	drafts := make([]madeTicket, len(a.r.Drafts)) // by draft, to keep their order; one that did not change stays empty
+	drafts := make([]newTicket, len(a.r.Drafts)) // by draft, to keep their order; one that did not change stays empty
 
 	for i, s := range a.shares {
 		index := replaced[i]
@@ -190,7 +190,7 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 
 		known.shares[index] = share{station: s.Station, order: s.Order, said: s.Said, received: received}
 		for n, d := range s.Drafts {
-			m := madeTicket{station: s.Station, payload: a.payloads[d], shareIndex: index}
+			m := newTicket{station: s.Station, payload: a.payloads[d], shareIndex: index}
 			if !isNew {
 				changed := a.r.Drafts[d].Ticket
 				changed.Changed = was.change(n+1, len(s.Drafts))
@@ -199,12 +199,12 @@ func (a *acceptOp) changes(b *batch, known *dedupRecord) []madeTicket {
 			drafts[d] = m
 		}
 	}
-	made := slices.DeleteFunc(drafts, func(m madeTicket) bool { return m.station == "" })
+	made := slices.DeleteFunc(drafts, func(m newTicket) bool { return m.station == "" })
 
 	for _, index := range gone {
 		was := known.shares[index]
 		known.shares[index] = share{station: was.station, order: was.order, received: received}
-		made = append(made, madeTicket{station: was.station, shareIndex: index, replaces: was.jobs,
+		made = append(made, newTicket{station: was.station, shareIndex: index, replaces: was.jobs,
 			payload: b.encodeTicket(a.nothingListedTicket(b, &was))})
 	}
 
@@ -244,7 +244,7 @@ func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 }
 
 // enqueue stores the body once and each ticket as a job at the end of its lane.
-func (a *acceptOp) enqueue(b *batch, made []madeTicket, shares []share) {
+func (a *acceptOp) enqueue(b *batch, made []newTicket, shares []share) {
 	if len(made) == 0 {
 		return
 	}
@@ -268,7 +268,7 @@ func (a *acceptOp) enqueue(b *batch, made []madeTicket, shares []share) {
 
 		job := b.enqueue(state, m.payload, false)
 		b.books(state.Station).Enqueued++
-		a.jobs = append(a.jobs, madeJob{job, m.station})
+		a.jobs = append(a.jobs, newJob{job, m.station})
 
 		shares[m.shareIndex].jobs = append(shares[m.shareIndex].jobs, job)
 		for _, old := range m.replaces {
@@ -296,8 +296,8 @@ func ageOf(r *ticket.Request) time.Duration { return min(max(r.Age, 0), maxTimeO
 
 // reuseNumbers gives the tickets of a request that is accepted again the numbers that they had: stations know them by
 // these.
-func (a *acceptOp) reuseNumbers(b *batch, made []madeTicket) {
-	same := func(j madeJob, m madeTicket) bool { return j.Station == m.station }
+func (a *acceptOp) reuseNumbers(b *batch, made []newTicket) {
+	same := func(j newJob, m newTicket) bool { return j.Station == m.station }
 	if a.again != nil && slices.EqualFunc(a.again.Jobs, made, same) {
 		for _, j := range a.again.Jobs {
 			b.numbers = append(b.numbers, j.Job)

@@ -163,7 +163,7 @@ func TestALineSaysWhatWasStored(t *testing.T) {
 		r.Body, r.Age, r.Content = []byte(body), 3*time.Second, ticket.Digest{1, 2}
 		a, err := (&Queue{}).newAcceptOp(&r)
 		must(t, err)
-		a.jobs = []madeJob{{1, "grill"}, {2, "bar"}}
+		a.jobs = []newJob{{1, "grill"}, {2, "bar"}}
 		var line bytes.Buffer
 		must(t, (&note{accepted: a}).appendTo(&line))
 		dir := t.TempDir()

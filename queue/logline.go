@@ -31,14 +31,14 @@ type loggedRequest struct {
 	Device   string    `json:"device,omitempty"`
 	Received time.Time `json:"received,omitzero"`
 	AgeMS    int64     `json:"age_ms,omitempty"`
-	Jobs     []madeJob `json:"jobs"`
+	Jobs     []newJob  `json:"jobs"`
 	Stations []string  `json:"stations"`        // of the tickets
 	Content  []byte    `json:"content"`         // its digest; none: an earlier version has written it
 	Body     string    `json:"body,omitempty"`  // as received
 	Bytes    []byte    `json:"bytes,omitempty"` // instead of Body, if it is not UTF-8
 }
 
-type madeJob struct {
+type newJob struct {
 	Job     uint64 `json:"job"`
 	Station string `json:"station"`
 }

@@ -38,7 +38,7 @@ func (c *composer) headerFields(d *ticket.Delivery) {
 	names := c.Header
 
 	switch {
-	case c.label != "":
+	case c.sticker != "":
 		names = []string{"number", "label", "table", "customer"}
 	case names == nil:
 		names = HeaderFields()
@@ -142,7 +142,7 @@ func (c *composer) values(d *ticket.Delivery) map[string]Span {
 	values := map[string]Span{
 		"venue":       {Text: c.text(t.VenueName), Style: Style{Bold: true}},
 		"number":      {Text: c.text(ticket.NumberLabel(c.text(t.Number))), Style: c.sized(c.NumberSize, Size{2, 2})},
-		"label":       {Text: c.label, Style: c.sized(c.NumberSize, Size{2, 2})},
+		"label":       {Text: c.sticker, Style: c.sized(c.NumberSize, Size{2, 2})},
 		"table":       {Text: ticket.TableLabel(c.text(t.Table), t.Type), Style: c.sized(c.TableSize, Size{2, 2})},
 		"type":        {Text: c.text(t.Type), Style: tall},
 		"time":        {Text: clock, Style: tall},
@@ -158,7 +158,7 @@ func (c *composer) values(d *ticket.Delivery) map[string]Span {
 		"job":         {Text: strconv.FormatUint(d.Job, 10)},
 	}
 
-	if c.label != "" { // a drink is called out by name
+	if c.sticker != "" { // a drink is called out by name
 		values["customer"] = Span{Text: c.text(t.Customer), Style: tall}
 	}
 	return values
@@ -219,7 +219,7 @@ func (c *composer) alsoAt(t *ticket.Ticket) {
 	for _, station := range t.AlsoAt {
 		stations = append(stations, c.text(station))
 	}
-	if len(stations) > 0 && !c.NoAlsoAt && c.label == "" {
+	if len(stations) > 0 && !c.NoAlsoAt && c.sticker == "" {
 		c.flow(paragraph{text: "ALSO AT: " + strings.Join(stations, ", "), style: Style{Bold: true, Height: 2}})
 	}
 }

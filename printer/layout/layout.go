@@ -107,11 +107,11 @@ const (
 func ComposeWith(d ticket.Delivery, o Options) []Line {
 	composing := &composer{Options: o, columns: min(max(o.Columns, minColumns), maxColumns)}
 
-	labels := composing.labels(&d.Ticket)
-	for i, lines := range labels {
+	stickers := composing.stickers(&d.Ticket)
+	for i, lines := range stickers {
 		d.Ticket.Lines = lines
 		if composing.Cut != "" {
-			composing.label = fmt.Sprintf("%d/%d", i+1, len(labels))
+			composing.sticker = fmt.Sprintf("%d/%d", i+1, len(stickers))
 		}
 
 		composing.blanks(composing.TopMargin)
@@ -120,30 +120,30 @@ func ComposeWith(d ticket.Delivery, o Options) []Line {
 		composing.body(&d.Ticket)
 		composing.footer(&d)
 
-		composing.lines[len(composing.lines)-1].Cut = i < len(labels)-1
+		composing.lines[len(composing.lines)-1].Cut = i < len(stickers)-1
 		composing.AfterPiece = false // the piece is above the first one
 	}
 	return composing.lines
 }
 
-// labels divides the lines of a ticket into its labels. A ticket that is no order or has no items is one, and has no
-// Cut.
-func (c *composer) labels(t *ticket.Ticket) [][]ticket.Line {
+// stickers divides the lines of a ticket into its stickers, between which the paper is cut. A ticket that is no order
+// or has no items is one, and has no Cut.
+func (c *composer) stickers(t *ticket.Ticket) [][]ticket.Line {
 	if c.Cut != ByItem && c.Cut != ByCourse || t.Kind != ticket.Order || t.Whole || len(t.Lines) == 0 {
 		c.Cut = ""
 	}
 
 	start := 0
-	var labels [][]ticket.Line
+	var stickers [][]ticket.Line
 
 	for next := 1; c.Cut != "" && next < len(t.Lines); next++ {
 		if t.Lines[next].Depth == 0 && (c.Cut == ByItem || t.Lines[next].Course != t.Lines[start].Course) {
-			labels = append(labels, t.Lines[start:next])
+			stickers = append(stickers, t.Lines[start:next])
 			start = next
 		}
 	}
 
-	return append(labels, t.Lines[start:])
+	return append(stickers, t.Lines[start:])
 }
 
 // composer collects the lines of one ticket, from top to bottom.
@@ -151,7 +151,7 @@ type composer struct {
 	Options
 	columns int // Options.Columns, limited to minColumns and maxColumns
 	lines   []Line
-	label   string // which of several labels this is: 2/5
+	sticker string // which of several this is: 2/5
 	// frameEnd is how many lines there were when the last frame ended; 0: there was none.
 	frameEnd int
 	alarm    bool // the lines are an alarm

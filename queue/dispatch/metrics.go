@@ -14,7 +14,7 @@ type result string
 
 const (
 	resultOK           result = "ok"          // printed
-	resultCleanFailure result = "refused"     // a clean failure: before the first ticket byte
+	resultCleanFailure result = "refused"     // a clean failure: none of the ticket was sent
 	resultDoubt        result = "doubt"       // failed after it
 	resultNotReady     result = "not_ready"   // the station needs a person
 	resultPermanent    result = "permanent"   // the station refused the ticket for good
@@ -46,7 +46,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"station", "outcome"}),
 		attempts: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "ticketrail_station_attempts_total",
-			Help: "Attempts to print a ticket, by result.",
+			Help: "Attempts to print, by result; refused: nothing was sent, permanent: for good.",
 		}, []string{"station", "result"}),
 		wait: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "ticketrail_ticket_wait_seconds",

@@ -103,7 +103,8 @@ func TestMetricsExistFromTheStartAndEndWithTheStation(t *testing.T) {
 		problems, err := testutil.GatherAndLint(h.reg)
 		wantTrue(t, err == nil && len(problems) == 0, problems, err)
 		var want strings.Builder
-		fmt.Fprintln(&want, "# HELP ticketrail_station_attempts_total Attempts to print a ticket, by result.")
+		fmt.Fprintln(&want, "# HELP ticketrail_station_attempts_total "+
+			"Attempts to print, by result; refused: nothing was sent, permanent: for good.")
 		fmt.Fprintln(&want, "# TYPE ticketrail_station_attempts_total counter")
 		for r, n := range map[result]int{
 			resultOK: 3, resultCleanFailure: 2, resultNotReady: 1, resultDoubt: 2, resultPermanent: 1,
