@@ -322,6 +322,10 @@ func (l *Lease) end(b *batch, s jobState, how Settlement, begun bool) {
 	case Move:
 		moved := s
 		moved.RefusedBy = append(slices.Clone(s.RefusedBy), how.RefusedBy)
-		b.moveTo(l.job, s, moved, how.To, b.encodeTicket(l.delivery.Ticket), s.Why)
+		payload, err := b.payload(l.job) // as stored: the other station names its own job in the notes
+		if err != nil {                  // it could be read when it was lent
+			payload = b.encodeTicket(l.delivery.Ticket)
+		}
+		b.moveTo(l.job, s, moved, how.To, payload, s.Why)
 	}
 }

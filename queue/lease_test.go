@@ -69,6 +69,16 @@ func TestAnEndThatCannotBeStoredDoesNotEndTheLease(t *testing.T) {
 	wantEqual(t, q.station("grill").Books.Outcomes[ticket.Failed], 1)
 }
 
+func TestATicketThatWasRefusedNamesOneJobForItsOtherFields(t *testing.T) {
+	q := start(t)
+	r := order("a", "grill")
+	r.Drafts[0].Ticket.More = 3
+	q.accept(r)
+	q.must(q.take("grill").Move(bg, "bar", "grill", "refused"))
+	d := q.take("bar").Delivery()
+	wantTrue(t, slices.Equal(d.Ticket.Notes, []string{ticket.MoreUnread(3, d.Job)}), d.Ticket.Notes)
+}
+
 func TestMovesAreAllOrNothing(t *testing.T) {
 	q := start(t)
 	q.accept(order("a", "grill"))

@@ -131,7 +131,10 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	// attempt adds it. A crash after it, or after a page has confirmed it: the next attempt finds
 	// the card and waits for a page again.
 	if err := s.o.Board.Add(ctx, d); err != nil {
-		return "", ticket.Untouched(err) // pages are told only of cards that are stored
+		if _, stored := s.o.Board.State(d.Job); stored {
+			return "", err // a page may be told of the card later
+		}
+		return "", ticket.Untouched(err)
 	}
 	if err := s.waitConfirmed(ctx, d.Job, confirmed); err != nil {
 		return "", err

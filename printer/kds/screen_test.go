@@ -121,6 +121,28 @@ func TestABumpIsProofEnough(t *testing.T) {
 	})
 }
 
+func TestATicketWhoseCardIsStoredIsInDoubtIfTheOneBeforeItStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := queuetest.NewStore()
+		s := newTestScreen(t, store)
+		leave := openPage(s, "a")
+		_, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
+		must(t, err)
+		defer leave()
+		d := order(2, "Soup")
+		first := order(1, "Burger").Ticket
+		d.Ticket.Request, d.Ticket.Received = first.Request, first.Received.Add(time.Minute)
+		d.Ticket.Changed = &ticket.Change{Order: first.Order()}
+		store.InjectAt(store.Writes()+2, queuetest.Failed) // the first is the new card
+		if _, err := s.Print(t.Context(), d, new(beginCounter).begin); err == nil || ticket.IsUntouched(err) {
+			t.Errorf("%v: the card of job 2 is on the board", err)
+		}
+		if _, stored := s.Board().State(2); !stored {
+			t.Error("it is not")
+		}
+	})
+}
+
 func TestATicketThatCannotBeStoredIsNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := queuetest.NewStore()

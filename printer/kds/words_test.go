@@ -68,7 +68,7 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	}
 	// The scripts and the server put these names together.
 	built := strings.Fields(`may_cancel wanted replaces later_void later_voids nothing_listed more_unread
-		late_refused was_on_screen done_on_screen printer_down screen_down
+		late_refused was_on_screen done_on_screen printer_down screen_down log_down
 		chip_wait chip_expired chip_held chip_gone chip_out_paper chip_out_display chip_out_screen
 		part_voided part_bumped part_dark part_open part_pending part_printing part_held part_failed part_confirmed
 		part_processed part_sent part_shown part_taken part_expired part_moved part_cancelled

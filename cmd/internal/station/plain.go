@@ -66,7 +66,7 @@ func plainSections(conf *config.Config) (out []plainSection) {
 	for _, c := range conf.Logs {
 		out = append(out, plainSection{
 			conf: c, kind: finding.KindLog, address: c.To, fine: "is there",
-			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "screen"},
+			lane: dispatch.Lane{Name: c.Name, ExpireAfter: c.ExpireAfter, Down: "log"},
 			open: func(o Options) (recipient, error) {
 				c.Raw = o.raw(c.IncludeRaw)
 				return ticketlog.New(c.Options)
