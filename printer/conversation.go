@@ -21,8 +21,8 @@ import (
 // doubt. If all of it was taken and the fence was answered, it is printed, whatever happens to the cut and to the
 // connection afterwards.
 
-// Print prints one ticket and returns its proof. begin is called once, when the printer is connected and ready and
-// before the first ticket byte; if it fails, nothing is sent.
+// Print prints one ticket and returns its proof. begin is called at most once, when the printer is connected and ready
+// and before the first ticket byte; if it fails, nothing is sent.
 //
 // The proof is [ticket.Confirmed] if the printer returned the id that was sent behind this ticket;
 // [ticket.Processed] if it answered a status request that was queued behind it, and had paper;

@@ -243,7 +243,8 @@ func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 	return nil
 }
 
-// enqueue stores the body once and each ticket as a job at the end of its lane.
+// enqueue stores the body once and each ticket as a job at the end of its lane. The jobs that they replace say by
+// which, and shares get the new jobs.
 func (a *acceptOp) enqueue(b *batch, made []newTicket, shares []share) {
 	if len(made) == 0 {
 		return

@@ -51,7 +51,7 @@ type batch struct {
 	blocked  []*lane                   // lanes that lend nothing until the batch ends
 	numbers  []uint64                  // of the next jobs, if they are free; see jobNumber
 
-	newJobNotes, stateNotes []note // for the log; see notes
+	newJobNotes, stateNotes []note // for the copy's log; see notes
 }
 
 // fail makes the whole transaction fail, with the first error. An operation that has written
@@ -118,7 +118,7 @@ func (b *batch) jobNumber() uint64 {
 	return number
 }
 
-// raiseSequence makes sure that no new job gets a number that the log knows.
+// raiseSequence makes sure that no new job gets a number that the copy's log knows.
 func (b *batch) raiseSequence(number uint64) {
 	if jobs := b.bucket(bucketJobs); jobs.Sequence() < number {
 		b.dirty = true

@@ -201,7 +201,7 @@ type note struct {
 	payloads [][]byte // of Made
 }
 
-// noteState logs the state of a job.
+// noteState adds the state of a job to the copy's log.
 func (b *batch) noteState(job uint64, s jobState) {
 	if s.State == ticket.Shown {
 		return

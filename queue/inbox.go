@@ -19,8 +19,8 @@ const (
 	// asks again: a person, or a loop that checks first.
 	opOnce
 	// opBegin stores that a ticket may come out. It is refused, and then the ticket is not printed.
-	// Only if the disk was full it is kept and done again: nothing was written, and printing must go
-	// on with a full disk.
+	// Only if its own commit found the disk full it is kept and done again: nothing was written, and printing must
+	// go on with a full disk.
 	opBegin
 	// opSettle is the settlement of a lease. It is kept and done again until it is on the disk,
 	// because a ticket that came out did come out. Storing it twice is the same as storing it once.

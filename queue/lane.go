@@ -25,9 +25,9 @@ type entry struct {
 	held       bool
 }
 
-// A lane is the queue of one station: its open jobs, in order. Queue.mu guards it. It mirrors the
-// file and is changed only after a commit, by the committer. Only lease, configured and lendingBlocked are
-// in memory alone.
+// A lane is the queue of one station: its open jobs, in order. Queue.mu guards it. It mirrors the file and is changed
+// only after a commit, by the committer, but for lease, configured, lendingBlocked and changed, which are in memory
+// alone.
 type lane struct {
 	name  string
 	jobs  []entry // by position; the one that is lent stays among them

@@ -235,8 +235,8 @@ type answering struct {
 
 const noHeader = "; does a proxy remove this header? If the service uses another name, set receiver.headers"
 
-// answerings has every Code. Only statuses that the contract lists are used for an order (section 6.3). 404 and 405 are
-// for callers that are not the service, or whose path is wrong.
+// answerings has every Code of an answer. Only statuses that the contract lists are used for an order (section 6.3).
+// 404 and 405 are for callers that are not the service, or whose path is wrong.
 var answerings = map[Code]answering{
 	NotFound:         {status: http.StatusNotFound, message: "not found"},
 	MethodNotAllowed: {status: http.StatusMethodNotAllowed, message: "method not allowed; use POST"},
@@ -269,7 +269,7 @@ var answerings = map[Code]answering{
 	Internal: {status: contract.HTTPInternal, message: "internal error"},
 }
 
-// Codes lists every Code, so that each has a metric series from the start.
+// Codes lists every Code of an answer, so that each has a metric series from the start.
 func Codes() []Code { return slices.Sorted(maps.Keys(answerings)) }
 
 // Status is the HTTP status of the answer.

@@ -85,8 +85,8 @@ func (r *Receiver) take(ctx context.Context, x *exchange) (receipt ticket.Receip
 	return r.intake.Accept(ctx, planned)
 }
 
-// plan parses the body and plans its tickets. The error is one of the parser: planning cannot fail,
-// so a mistake in the routes never refuses an order.
+// plan parses the body into x.request and plans its tickets. It counts and logs its anomalies. The error is one of the
+// parser: planning cannot fail, so a mistake in the routes never refuses an order.
 func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
 	x.request, err = contract.Open(x.body, x.mode)
 	if err != nil {

@@ -7,8 +7,9 @@
 // where no retry could succeed.
 //
 // A request passes through the files in this order: routes.go checks its headers; handle.go reads its body, plans and
-// stores it (late.go does so with others); answer.go answers it; log.go records it. rejects.go keeps the bodies that
-// were refused, shapes.go which fields the others have.
+// stores it (late.go: one that was refused before, or comes from a relay); answer.go answers it; log.go logs it.
+// rejects.go keeps the requests that a person should look at, shapes.go which fields the others have. policy.go is what
+// a reload replaces.
 //
 // Echo is imported nowhere else. Each policy has its own Echo instance, whose middleware is the list of
 // checks; the server is from net/http.

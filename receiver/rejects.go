@@ -30,7 +30,7 @@ const (
 	rejectPiece = 1 << 20
 )
 
-// A StoredReject is a refused request as it is stored, and as `ticketrail rejects` shows it.
+// A StoredReject is a [Reject] as it is stored, and as `ticketrail rejects` shows it.
 type StoredReject struct {
 	ID   uint64 `json:"id"`
 	Size int    `json:"size,omitempty"` // bytes of the body
@@ -57,7 +57,7 @@ type Rejects struct {
 	kept []StoredReject // oldest first, without bodies
 }
 
-// keeping is a body on its way to the disk, and the channel that is told; nil: none.
+// keeping is a [Reject] on its way to the disk, and the channel that is told; nil: none.
 type keeping struct {
 	one    Reject
 	stored chan<- error

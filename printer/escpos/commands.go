@@ -86,7 +86,7 @@ func (e *encoder) feed() {
 	}
 }
 
-// cut ends the ticket. Function B (or A) also feeds the paper to the blade.
+// cut cuts the paper, behind a sticker or the ticket. Function B (or A) also feeds it to the blade.
 func (e *encoder) cut() {
 	switch e.p.Cutter {
 	case profile.PartialCut:

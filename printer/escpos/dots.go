@@ -11,7 +11,7 @@ import (
 
 // bandRows is how many rows of an image go out in one command. Low-cost printers have small buffers
 // and print while they receive, and a printer that lost its connection inside an image waits for no
-// more than this: on 80 mm paper 1.7 KiB, few enough to be completed before every ticket (see Resync).
+// more than this: on 80 mm paper 1.7 KiB, few enough to be completed before a ticket (see Resync).
 const bandRows = 24
 
 // minLineRows is the least number of rows of a line of normal height, so that drawn lines are as

@@ -38,9 +38,10 @@ type Options struct {
 // after them: an answer after Body proves that the text was printed, an answer after Cut that the
 // paper was cut.
 type Encoded struct {
-	// Body is everything up to and including the feed that moves the text past the blade.
+	// Body is everything up to and including the feed that moves the text past the blade, with the cuts between
+	// stickers.
 	Body []byte
-	// Cut is only the cut; empty for printers without a cutter.
+	// Cut is only the last cut; empty for printers without a cutter.
 	Cut []byte
 }
 

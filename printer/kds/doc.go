@@ -23,10 +23,12 @@
 // # The way of a ticket
 //
 // The dispatcher calls Print of [Screen]. It stores the ticket as a card (board, Add) and publishes the board: its
-// cards are grouped by check (group), and a builder makes an order of each group (build). A changed order goes to the
-// event stream of each page (server_stream); in the browser connection.js receives it, store.js keeps it, main.js
+// cards are grouped into orders (group), and a builder makes an order of each group (build). A changed order goes to
+// the event stream of each page (server_stream); in the browser connection.js receives it, store.js keeps it, main.js
 // announces it, and board.js and cards.js draw it. The page's confirmation comes back to the screen (screen_pages), and
 // Print returns "shown".
+//
+// A page confirms that it holds a card; the proof is "shown" and not "confirmed", which is a printer's.
 //
 // Package board has the terms of the orders on a screen (board, card, order, pass), and the JSON in which
 // pages are told of it and ask for changes. This package carries it: the page as a shell with the first

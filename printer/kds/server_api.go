@@ -73,7 +73,7 @@ func (s *Server) bye(w http.ResponseWriter, _ *http.Request, view *screenView, r
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// command carries out the press of a cook. Its answer is a [Result]; a command that could not be stored is
+// command carries out the press of a cook. Its answer is a [board.Result]; a command that could not be stored is
 // answered 503, and the page sends it again.
 func (s *Server) command(w http.ResponseWriter, r *http.Request, view *screenView, req *post) {
 	result, err := view.screen.Do(r.Context(), req.Page, req.Command)

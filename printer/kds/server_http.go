@@ -12,7 +12,7 @@ import (
 func (s *Server) HTTPServer() *http.Server {
 	// The pages send small requests over a network at hand; a request that takes longer than this is of a broken
 	// client, which must not hold a connection for ever. An event stream does not end: it replaces the time-outs of its
-	// request, see [Server.events].
+	// request, see [Server.stream].
 	srv := &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: 5 * time.Second,

@@ -85,8 +85,8 @@ type Options struct {
 	QR         bool `mapstructure:"-"` // print the request's id as a QR code in the footer
 	NoAlsoAt   bool `mapstructure:"-"` // leave out ALSO AT: bar, which names the other stations of the order
 
-	// Cut prints each item (ByItem) or each course (ByCourse) as a label of its own, with the order's number, which
-	// label of how many it is, and every mark of the ticket. Anything else prints one.
+	// Cut prints each item (ByItem) or each course (ByCourse) as a sticker of its own, with the order's number, which
+	// sticker of how many it is, and every mark of the ticket. Anything else prints one.
 	Cut string `mapstructure:"cut" default:"none" oneof:"none item course"`
 
 	// Alarms find the items, modifiers and notes that print as an alarm, because they name an
@@ -127,7 +127,7 @@ func ComposeWith(d ticket.Delivery, o Options) []Line {
 }
 
 // stickers divides the lines of a ticket into its stickers, between which the paper is cut. A ticket that is no order
-// or has no items is one, and has no Cut.
+// or has no items is one, and Cut is cleared for it.
 func (c *composer) stickers(t *ticket.Ticket) [][]ticket.Line {
 	if c.Cut != ByItem && c.Cut != ByCourse || t.Kind != ticket.Order || t.Whole || len(t.Lines) == 0 {
 		c.Cut = ""

@@ -93,7 +93,7 @@ func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
 // depends, as for any error, on whether begin was called.
 func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
 	delivery := lease.Delivery()
-	if !t.own && delivery.For == "" { // if For is set, the ticket lists a dark screen's tickets and names that screen
+	if !t.own && delivery.For == "" { // it is set if the ticket lists a dark screen's tickets, or was refused
 		delivery.For, delivery.Down = w.name, cmp.Or(lane.Down, "printer")
 	}
 

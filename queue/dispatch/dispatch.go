@@ -36,7 +36,7 @@ import (
 
 // A Station prints or shows one ticket.
 //
-// Print calls begin exactly once, when it is ready (connected, status read) and before the first
+// Print calls begin at most once, when it is ready (connected, status read) and before the first
 // ticket byte. begin stores the doubt: from then on a crash leaves the ticket in doubt. If begin
 // fails, Print must print nothing and return that error. An error before begin is a clean failure;
 // after begin the ticket is in doubt, unless [ticket.Untouched] marks the error: then it has not come

@@ -15,7 +15,7 @@ type result string
 const (
 	resultOK           result = "ok"          // printed
 	resultCleanFailure result = "refused"     // a clean failure: none of the ticket was sent
-	resultDoubt        result = "doubt"       // failed after it
+	resultDoubt        result = "doubt"       // failed after begin
 	resultNotReady     result = "not_ready"   // the station needs a person
 	resultPermanent    result = "permanent"   // the station refused the ticket for good
 	resultInterrupted  result = "interrupted" // shutdown, or the queue could not begin it

@@ -314,7 +314,7 @@ type Draft struct {
 type Request struct {
 	Venue    string    // UUID, lower case
 	ID       string    // records[0].id; a UUID in lower case, anything else as sent
-	Device   string    // x-svc-device-id
+	Device   string    // as its header names it, by default x-svc-device-id
 	Received time.Time // UTC
 	Body     []byte    // as received
 	Content  Digest    // of the body without the members that may differ in a retry; zero: of all bytes of it
@@ -345,12 +345,12 @@ type Delivery struct {
 	Attempt int
 	Ticket  Ticket
 	// Doubt says that an earlier attempt may have come out: the ticket is marked POSSIBLE
-	// DUPLICATE. False means that no earlier attempt sent a ticket byte.
+	// DUPLICATE. False means that no earlier attempt can have come out.
 	Doubt bool
 	// Reprint says that a person asked for this copy: the ticket is marked REPRINT.
 	Reprint bool
-	// For is the station whose ticket this is, if another one prints it as its backup: the ticket
-	// is marked FOR GRILL (printer down). Empty: it is its own.
+	// For is the station whose ticket this is, if another one prints it: as its backup, marked FOR GRILL (printer
+	// down), because its screen is dark, or because it refused it. Empty: it is its own.
 	For string
 	// Down names the part of that station that has failed: "printer" or "screen". Empty: nothing, it refused the
 	// ticket.

@@ -99,8 +99,7 @@ func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (
 	return key, hasKey
 }
 
-// line reads an item without the items nested below it. It returns its lists of children, and the unread
-// lists that look like children.
+// line reads an item without children, the items nested below it. It returns the unread lists that look like children.
 func (s *splitter) line(
 	r *reader, children []contract.Value, depth int, parent ticket.Line,
 ) (ticket.Line, []childList) {

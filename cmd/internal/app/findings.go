@@ -19,7 +19,7 @@ import (
 const recently = time.Hour
 
 // findings are everything that was found. They go through the whole history, some thousand
-// small records of three days, for the jobs of the last hour and those that failed.
+// small records, for the jobs of the last hour and those that failed.
 func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 	facts := a.facts()
 	facts.Configuration.Refused = a.file.problems() // who asks has perhaps just changed it

@@ -4,8 +4,9 @@
 // /readyz shows only whether orders are stored. start.go has the faults that end a start, which are seen without a
 // daemon.
 //
-// The fault of a printer comes from printer/status.go by AddState in cmd/internal/station/paper.go and by
-// cmd/internal/app/findings.go, and is judged in station.go. To people it goes by look and news in cmd/internal/notify.
+// The fault of a printer comes from printer/status.go by AddState and List in cmd/internal/station, and by
+// cmd/internal/app/findings.go, which joins it with the queue; station.go judges it. To people it goes by look and news
+// in cmd/internal/notify.
 package finding
 
 import (

@@ -23,7 +23,7 @@ type condition struct {
 	finding.Finding               // the newest; its Since is by its facts
 	firstSeen, lastSeen time.Time // the looks that found it
 	inJournal           bool      // the journal says that it began, and not that it is over
-	tellPeople          bool      // it lasts long enough
+	tellPeople          bool      // it lasts long enough, and the kitchen is open
 	ended               time.Time // when it was last over
 	calm                time.Duration
 }

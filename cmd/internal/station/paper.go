@@ -26,7 +26,7 @@ import (
 // costs a ticket's time, and some printers refuse a second one for seconds.
 
 // papers builds the stations that print: the section printers of the configuration. build reads
-// only the active stations and may run while they print; stop and start change the running ones.
+// only the active stations and may run while they print.
 type papers struct {
 	s *Set
 	// locks are by [transport.CanonicalAddress]. They are never removed: a new device at an address

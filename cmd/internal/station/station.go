@@ -56,7 +56,7 @@ type Station interface {
 	Probe(context.Context) (finding.Device, error)
 }
 
-// common has the methods of a station that can do none of this.
+// common has the methods of a station without backups of its own, conditions, pauses and probes.
 type common struct{}
 
 func (common) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
@@ -144,7 +144,7 @@ func (s *Set) Build(conf *config.Config) (*Built, error) {
 
 // Swap makes next the active stations. Connections and ports of the old stations are closed before
 // the new ones are served: many printers accept only one connection. It returns no error: a screen of
-// the pass that cannot be opened is left out, and Problems says so. It waits for no ticket: one in hand
+// the pass that cannot be opened is left out, and [Set.Findings] says so. It waits for no ticket: one in hand
 // is finished on its old station, and the lock of the printer keeps the next one from starting beside
 // it. After Close it does nothing.
 func (s *Set) Swap(next *Built) {

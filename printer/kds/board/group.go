@@ -126,7 +126,7 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 func (g *group) wasHere(at int64, within time.Duration) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool {
 		left := m.departedAt
-		if m.state == Replaced { // publish gives it no departure from the pass: take that from its board
+		if m.state == Replaced { // one that was not sent out before has no departure from the pass
 			left = m.rec.DepartedAt
 		}
 		return m.departure == 0 && m.state == Open || left > at-within.Milliseconds()

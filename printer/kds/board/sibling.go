@@ -33,8 +33,9 @@ const (
 	OnBoard SiblingKind = "screen"  // a kitchen screen
 )
 
-// Siblings returns every job of the requests to which the given jobs belong, the given ones
-// included, in the order of their ids. It leaves out a job that it does not know any more. It may block
+// Siblings returns the jobs that came with the same requests and for the same orders as the given ones, with these, in
+// the order of their ids: see [queue.Siblings]. It leaves out stations that the pass leaves out, and a job that it does
+// not know any more. It may block
 // for as long as a read of the database takes, and is called by one goroutine at a time.
 type Siblings func(jobs []uint64) ([]Sibling, error)
 

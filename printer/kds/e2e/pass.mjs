@@ -82,10 +82,15 @@ export async function aRowSaysVoidOnlyOfACancellation(server, browser) {
   Object.assign(server.setup, { pass: true, name: "pass" });
   const voids = [{ job: 91, clock: "19:41", changed: true }];
   const both = [{ job: 92, clock: "19:42", lines: ["1 Ale"] }, ...voids];
-  server.orders = [order(1, ["Fish"], { voids }), order(2, ["Pie"], { voids: both })];
   const page = await open(browser, server, "pass");
-  for (const [name, band] of [["#1", "CHANGED"], ["#2", "VOID"]])
+  for (const [o, name, band, told] of [
+    [order(1, ["Fish"], { voids }), "#1", "CHANGED", "Changed: #1"],
+    [order(2, ["Pie"], { voids: both }), "#2", "VOID", "Void: #2"],
+  ]) {
+    server.put(o);
+    await until("it is announced", async () => (await page.textContent("#announce-now")).startsWith(told));
     equal(await row(page, name).locator(".voided").textContent(), band, "the mark of " + name);
+  }
 }
 
 export async function anOrderThatIsCancelledIsPutAwayFromThePassWithOnePress(server, browser) {
