@@ -81,8 +81,8 @@ var kinds = []kind{
 	{name: "an SSH daemon at its address", cause: says("SSH-2.0-OpenSSH_9.2p1\r\n"), mend: stay},
 	{name: "an echo at its address", cause: says(""), mend: stay},
 
-	{name: "closes when idle for 0.3 s", change: crawling,
-		cause: func(k *kitchen) { k.CloseAfterIdle(300 * time.Millisecond) }},
+	{name: "closes when idle for 0.8 s", change: crawling,
+		cause: func(k *kitchen) { k.CloseAfterIdle(800 * time.Millisecond) }},
 	{name: "cuts off one answer", cause: func(k *kitchen) { k.cutOff(1) }},
 	{name: "cuts off all answers", held: tickets, stays: true, cause: func(k *kitchen) { k.cutOff(-1) }},
 	{name: "resets clients at once", cause: early(0, reset), mend: stay},

@@ -47,7 +47,7 @@ func TestOutcomesAreWhatThePaperSays(t *testing.T) {
 
 // outcomesOverTCP is the table with the buffers of a kernel and real resets. Rows mostly wait, so many run at once,
 // more than t.Parallel would allow. A printer that gets no time on a loaded machine looks slow, and its tickets end
-// with less than it can say. Such rows are judged again, fewer at once, at last alone: one that is closed after 0.3 s
+// with less than it can say. Such rows are judged again, fewer at once, at last alone: one that is closed after 0.8 s
 // without a byte is printed by a process that other tests keep waiting. No load excuses a false claim.
 func outcomesOverTCP(t *testing.T) {
 	t.Helper()
