@@ -48,8 +48,8 @@ func assignLevels(letters []unit, way layout.Direction) {
 		piece := letters[run.Start:run.End]
 		setLevel(piece, int(run.Level))
 
-		// In left-to-right text, of level 0, the numbers have level 2 that follow a right-to-left word, or have Arabic
-		// digits.
+		// Left-to-right text has level 0. In it, numbers that follow a right-to-left word, or have Arabic digits, have
+		// level 2.
 		if way == layout.LeftToRight && run.IsLeftToRight() {
 			if i > 0 {
 				piece = piece[numberLength(piece):]

@@ -62,7 +62,8 @@ func (d *Drawer) units(text string, base layout.Direction, columns int, large bo
 	}
 
 	for i, u := range uu {
-		if uu[i].font = largeFont; largeFont == noFont || u.columns < 2 || !d.fonts[largeFont].hasAll(u.text) {
+		uu[i].font = largeFont
+		if largeFont == noFont || u.columns < 2 || !d.fonts[largeFont].hasAll(u.text) {
 			uu[i].font = d.fontFor(u.text)
 		}
 	}

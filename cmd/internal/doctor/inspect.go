@@ -64,7 +64,7 @@ func Inspect(
 	leaves := routes.Leaves(req)
 	fields = admin.Fields{Fields: conf.Ticket.Fields, Silence: conf.Ticket.Silence,
 		Venues: []admin.VenueFields{{Name: sender.Name, Shape: receiver.ShapeOf(leaves)}}}
-	if slices.Contains(req.Anomalies, contract.OverLimit) { // the parser may not have read all of it
+	if req.Envelope == nil || slices.Contains(req.Anomalies, contract.OverLimit) { // not all of it is in the tree
 		fmt.Fprintf(&out, "\n%s\n\n", layout.Clean(string(raw)))
 	} else {
 		fmt.Fprintf(&out, "\n%s\n", markBody(req.Envelope, leaves, colour))

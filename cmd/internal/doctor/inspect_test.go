@@ -59,8 +59,11 @@ records[0].items[0] "Pie <hot>"`
 
 func TestInspectShowsABodyThatPrintsAsItCame(t *testing.T) {
 	for body, want := range map[string]string{
+		`{"records":[{"id":"a","items":[]}],"records":["again"]}`: `
+{"records":[{"id":"a","items":[]}],"records":["again"]}
+`,
 		`{"records":[{"id":"a","id":"b","items":[]}]}`: "      \"id\": \"a\",\n      \"id\": \"b\",\n",
-		`{"records":[{"id":"a","items":[{"name":"\u009b"}` + strings.Repeat(",{}", 10_000) + `]}]}`: `
+		`{"records":[{"id":"a","items":[{"name":"` + "\u009b" + `"}` + strings.Repeat(",{}", 10_000) + `]}]}`: `
 {"records":[{"id":"a","items":[{"name":"`,
 	} {
 		out := inspected(t, body, false)
