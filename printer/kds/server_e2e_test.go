@@ -43,7 +43,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	}
 	cache, _ := os.UserCacheDir()
 	modules := filepath.Join(cache, "ticketrail", "browser")
-	slow.Test(t, "node", "chromium", filepath.Join(modules, "node_modules", "playwright-core"))
+	slow.Test(t, "node", "chromium", "firefox-esr", filepath.Join(modules, "node_modules", "playwright-core"))
 	t.Parallel() // it mostly waits
 	self, err := os.Executable()
 	must(t, err)
@@ -58,7 +58,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	if strings.HasSuffix(only, ".mjs") {
 		script, only = only, ""
 	}
-	run := exec.CommandContext(ctx, "node", filepath.Join("e2e", script), only)
+	run := exec.CommandContext(ctx, "node", "--experimental-websocket", filepath.Join("e2e", script), only)
 	run.Env = append(os.Environ(), "KDS_E2E_SERVER="+self, "KDS_E2E_DAEMON="+daemon, "KDS_E2E_TEST="+t.Name(),
 		"KDS_E2E_MODULES="+modules,
 		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+workFolder(t),

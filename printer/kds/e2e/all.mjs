@@ -19,10 +19,11 @@ import * as pairing from "./pairing.mjs";
 import * as manage from "./manage.mjs";
 import * as settings from "./settings.mjs";
 import * as browser2020 from "./browser2020.mjs";
+import * as firefox from "./firefox.mjs";
 
 const only = process.argv[2];
 const canned = [accessible, cooks, cards, page, pass, languages]; // the longest first
-const tests = [...canned, connection, daemon, board, pickup, pairing, manage, settings, browser2020]
+const tests = [...canned, connection, daemon, board, pickup, pairing, manage, settings, browser2020, firefox]
   .flatMap((m) => Object.entries(m).map(([name, test]) => [name, test, canned.includes(m) ? Canned : TestServer]))
   .filter(([name]) => /^[a-z]/.test(name) && (!only || name.includes(only))); // classes are no tests
 let failed = 0;
