@@ -84,7 +84,8 @@ export async function aScreenWorksInFirefox(server) {
     await show(order(18, item("Burger"), evil));
     await show(order(19));
     await firefox.is("both cards are there", HEADS + ` === "#18,#19"`);
-    await firefox.is("text is text", `!window.hurt && document.querySelector(".card").textContent.includes("<img src=x")`);
+    await firefox.is("text is text", `!window.hurt && ` +
+      `document.querySelector(".card").textContent.includes("<img src=x")`);
     await firefox.is("nothing scrolls", `document.documentElement.scrollHeight <= innerHeight`);
     await firefox.is("the first has a button", `((b) => b && !b.click())(` +
       `document.querySelector(".column:not(.measure) button.bump"))`);
