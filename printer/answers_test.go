@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 )
 
@@ -24,7 +25,7 @@ func TestAPrinterThatAnswersNoHelloGetsALimitedNumberOfNULs(t *testing.T) {
 		before := strings.Count(s.all(), "\x00")
 		r.want("A2", "not ready").within(r, 20*time.Second, 25*time.Second)
 		n := strings.Count(s.all(), "\x00") - before
-		wantTrue(t, n >= 600<<10 && n <= 641<<10, n)
+		assert.True(t, n >= 600<<10 && n <= 641<<10, n)
 	})
 }
 
@@ -60,7 +61,7 @@ func TestAHelloThatWasAskedTwiceLeavesNoCountBehind(t *testing.T) {
 		r.want("A1", "processed")
 		lose = 1
 		r.want("A2", "processed").within(r, 0, 3*time.Second)
-		wantEqual(t, r.dev.Dialer.(*scriptedPrinter).clients(), 1)
+		assert.Equal(t, r.dev.Dialer.(*scriptedPrinter).clients(), 1)
 	})
 }
 
@@ -142,7 +143,7 @@ func TestALateAnswerForTheFirstCopyIsNoneForTheSecond(t *testing.T) {
 			}
 		}), func(_ *printer.DeviceOptions, o *printer.Options) { o.Copies = 2 })
 		r.want("A1", "doubt")
-		wantEqual(t, copies, 2)
+		assert.Equal(t, copies, 2)
 	})
 }
 
@@ -174,7 +175,7 @@ func TestASlowAnswerIsNotTakenForTheOneToTheNextQuestion(t *testing.T) {
 	}), func(r *harness) {
 		for s := range 24 {
 			later(time.Duration(s)*time.Second, func() {
-				wantTrue(t, r.d.Status().State != printer.CoverOpen, "the drawer was taken for the cover")
+				assert.True(t, r.d.Status().State != printer.CoverOpen, "the drawer was taken for the cover")
 			})
 		}
 		r.want("A1", "confirmed")
@@ -290,7 +291,7 @@ func TestOneAnswerIsEnoughToKnowThatAPrinterIsThere(t *testing.T) {
 
 func TestAPrinterThatFallsSilentBehindATicketIsBusy(t *testing.T) {
 	withScript(t, slowStatus(0, func(net.Conn, byte) {}), func(r *harness) {
-		wantText(t, r.want("A1", "doubt").err.Error(), "it stopped answering")
+		assert.Contains(t, r.want("A1", "doubt").err.Error(), "it stopped answering")
 		r.wantState(printer.Busy)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
@@ -27,7 +28,7 @@ func TestADamagedOrFailingStoreDelaysNoTicket(t *testing.T) {
 				damage(r.mem)
 				r.want("A1", "confirmed")
 				r.want("A2", "confirmed")
-				wantTrue(t, !strings.Contains(name, "Cannot") || r.logged("level=WARN") != 0, "no warning was logged")
+				assert.True(t, !strings.Contains(name, "Cannot") || r.logged("level=WARN") != 0, name)
 			})
 		})
 	}
@@ -42,13 +43,13 @@ func TestTheStatusSaysSinceWhenAndWhatToDo(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		s := r.wantState(printer.PaperOut)
-		wantTrue(t, strings.Contains(s.Advice, "paper") && !s.Fine && time.Since(s.Since) >= 40*time.Second, s)
+		assert.True(t, strings.Contains(s.Advice, "paper") && !s.Fine && time.Since(s.Since) >= 40*time.Second, s)
 		r.v.Set(virtual.PaperOut, false)
 		r.want("A2", "confirmed")
 		r.v.Set(virtual.PaperLow, true)
 		r.want("A3", "confirmed")
 		s = r.wantState(printer.Ready)
-		wantTrue(t, s.Fine && strings.Contains(s.Advice, "roll") && slices.Contains(s.Conditions, "paper_low"), s)
+		assert.True(t, s.Fine && strings.Contains(s.Advice, "roll") && slices.Contains(s.Conditions, "paper_low"), s)
 	})
 }
 
@@ -58,7 +59,7 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 		go r.d.Watch(r.t.Context())
 		time.Sleep(10 * time.Second) // probed before the first ticket
 		s := r.wantState(printer.Ready)
-		wantTrue(t, s.BestProof == "confirmed" && !r.d.Connected(), s)
+		assert.True(t, s.BestProof == "confirmed" && !r.d.Connected(), s)
 		r.v.Set(virtual.CoverOpen, true)
 		time.Sleep(5 * time.Minute)
 		r.wantState(printer.CoverOpen)
@@ -71,7 +72,7 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 		_ = r.v.Refuse(false)
 		time.Sleep(5 * time.Minute)
 		r.wantState(printer.Ready)
-		wantTrue(t, r.v.TicketCount() == 0, "a poll printed")
+		assert.True(t, r.v.TicketCount() == 0, "a poll printed")
 		// A poll that hangs is cancelled by a ticket.
 		r.v.Stall()
 		time.Sleep(4*time.Minute + 51*time.Second)
@@ -91,7 +92,7 @@ func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 		time.Sleep(10 * time.Hour)
 		// A ticket, and probes after about 1, 2, 4, … and then every 64 minutes.
 		n := mute.ClientCount()
-		wantTrue(t, n >= 13 && n <= 17, n)
+		assert.True(t, n >= 13 && n <= 17, n)
 		wire.set(good)
 		time.Sleep(70 * time.Minute)
 		r.want("A2", "confirmed")
@@ -110,7 +111,7 @@ func TestAfterAProbeThatBreaksOffTheNextOneComesLater(t *testing.T) {
 		for sleep, probes := range []int{1, 2} {
 			time.Sleep(time.Duration(100-70*sleep) * time.Second)
 			r.want("A2", "sent")
-			wantEqual(t, r.mem.Writes(), probes)
+			assert.Equal(t, r.mem.Writes(), probes)
 		}
 	})
 }
@@ -148,9 +149,9 @@ func TestAStoredCapabilityCountsIfAProbeCanHaveFoundItWithThisConfiguration(t *t
 		slim := func(d *printer.DeviceOptions, _ *printer.Options) { d.Profile = "slim" }
 		withHarness(t, answersAll(), slim, func(r *harness) {
 			r.mem.Set("grill", "{"+stored+"}")
-			wantEqual(t, r.print("A1").err, nil)
+			assert.Equal(t, r.print("A1").err, nil)
 			probed := r.mem.Writes() > 0
-			wantTrue(t, probed != counts, stored, probed)
+			assert.True(t, probed != counts, stored, probed)
 		})
 	}
 }
@@ -160,7 +161,7 @@ func TestAPrinterWithAFenceIsNotProbedAgain(t *testing.T) {
 		r.want("A1", "confirmed")
 		time.Sleep(48 * time.Hour)
 		r.want("A2", "confirmed")
-		wantEqual(t, r.mem.Writes(), 1)
+		assert.Equal(t, r.mem.Writes(), 1)
 	})
 }
 
@@ -169,7 +170,7 @@ func TestOnlyTheFirstTicketOfASilentPrinterWaitsForItsFirstAnswerAndNothingIsSto
 		r.want("A1", "sent").within(r, 20*time.Second, 30*time.Second)
 		time.Sleep(time.Hour) // it is probed again
 		r.want("A2", "sent").within(r, 0, 2*time.Second)
-		wantTrue(t, r.mem.Writes() == 0, r.mem.Value("grill"))
+		assert.True(t, r.mem.Writes() == 0, r.mem.Value("grill"))
 	})
 }
 
@@ -189,7 +190,7 @@ func TestAPersonsProbeIsRefusedIfNothingMayBeAsked(t *testing.T) {
 			t.Error(err)
 		}
 		n := r.v.ClientCount()
-		wantTrue(t, n == 0, n)
+		assert.True(t, n == 0, n)
 	})
 }
 
@@ -217,7 +218,7 @@ func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
 				t.Errorf("%s, %v", o.kind(), o.err)
 			}
 			cancel()
-			wantEqual(t, r.d.Status().State, printer.Unknown)
+			assert.Equal(t, r.d.Status().State, printer.Unknown)
 		}
 		r.want("A1", "confirmed")
 	})
@@ -239,7 +240,7 @@ func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
 		for range 2 {
 			r.want("A1", "clean")
 			r.wantState(printer.Unreachable)
-			wantTrue(t, !r.d.Connected(), "the connection was not closed")
+			assert.True(t, !r.d.Connected(), "the connection was not closed")
 		}
 		drop = false
 		r.want("A1", "confirmed")
@@ -312,7 +313,7 @@ func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
 				t.Errorf("%q: stored %s, switched off: %t", push, stored, off)
 			}
 			hangUp(r.d)
-			wantTrue(t, !used || strings.HasSuffix(s.all(), "\x1da\x00"), "the next client gets the status unasked")
+			assert.True(t, !used || strings.HasSuffix(s.all(), "\x1da\x00"), "the next client gets the status unasked")
 		})
 	}
 }
@@ -330,7 +331,7 @@ func TestOnlyAConnectionThatEndsOnAWorkingPrinterIsThatOfAPrintServer(t *testing
 		t.Run(name, func(t *testing.T) {
 			withScript(t, slowStatus(0, status), func(r *harness) {
 				o := r.want("A1", "doubt")
-				wantTrue(t, !strings.Contains(o.err.Error(), "print server"), o.err)
+				assert.True(t, !strings.Contains(o.err.Error(), "print server"), o.err)
 			})
 		})
 	}

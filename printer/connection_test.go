@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
@@ -25,7 +26,7 @@ func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
 			f.finish.set(map[bool]error{true: io.ErrUnexpectedEOF}[i == 1])
 			r.want("A1", "confirmed")
 			synctest.Wait()
-			wantEqual(t, strings.Count(f.script().all(), theCut), want, i+1)
+			assert.Equal(t, strings.Count(f.script().all(), theCut), want, i+1)
 			hangUp(r.d)
 		}
 	})
@@ -39,7 +40,7 @@ func TestATicketIsUntouchedIfTheConnectionEndedBeforeItsFirstByte(t *testing.T) 
 			f.closed.set(errors.New("the printer closed it"))
 			return nil
 		})
-		wantTrue(t, ticket.IsUntouched(err) && !strings.Contains(f.script().all(), "job 1"), err, f.script().all())
+		assert.True(t, ticket.IsUntouched(err) && !strings.Contains(f.script().all(), "job 1"), err, f.script().all())
 		r.wantState(printer.Unreachable)
 	})
 }
@@ -52,9 +53,9 @@ func TestEachCopysCutIsCountedByItself(t *testing.T) {
 		r.want("A1", "confirmed")
 		r.want("A2", "doubt")
 		before := strings.Count(cuts.all(), theCut)
-		wantEqual(t, r.print("A3").err, nil)
+		assert.Equal(t, r.print("A3").err, nil)
 		synctest.Wait()
-		wantEqual(t, strings.Count(cuts.all(), theCut)-before, 3)
+		assert.Equal(t, strings.Count(cuts.all(), theCut)-before, 3)
 	})
 }
 
@@ -63,7 +64,7 @@ func TestAPrinterThatWaitsForAPersonKeepsTheConnection(t *testing.T) {
 		r.v.Set(virtual.PaperOut, true)
 		r.want("A1", "not ready")
 		r.want("A1", "not ready")
-		wantEqual(t, r.v.ClientCount(), 1)
+		assert.Equal(t, r.v.ClientCount(), 1)
 	})
 }
 
@@ -86,7 +87,7 @@ func TestAConnectionOnWhichAnAnswerIsMissingIsNotReused(t *testing.T) {
 	withScript(t, s, func(r *harness) {
 		r.want("A1", "confirmed")
 		o := r.want("A2", "confirmed")
-		wantTrue(t, o.took <= time.Second && s.clients() == 2, o.took, s.clients())
+		assert.True(t, o.took <= time.Second && s.clients() == 2, o.took, s.clients())
 	})
 }
 
@@ -120,10 +121,10 @@ func TestAPrinterIsReachableAgainWithoutTheOldError(t *testing.T) {
 	withHarness(t, answersAll(), neverAsked, func(r *harness) {
 		_ = r.v.Refuse(true)
 		r.want("A1", "clean")
-		wantTrue(t, r.wantState(printer.Unreachable).Err != "", "no reason")
+		assert.True(t, r.wantState(printer.Unreachable).Err != "", "no reason")
 		_ = r.v.Refuse(false)
 		r.want("A1", "sent")
-		wantEqual(t, r.wantState(printer.Unknown).Err, "")
+		assert.Equal(t, r.wantState(printer.Unknown).Err, "")
 	})
 }
 
@@ -137,7 +138,7 @@ func TestADialEndsWithItsTicketOrAfterTenSeconds(t *testing.T) {
 		}
 		r.wantState(printer.Unknown)
 		o := r.want("A1", "clean")
-		wantTrue(t, errors.Is(o.err, context.DeadlineExceeded) && o.took == 10*time.Second, o.err, o.took)
+		assert.True(t, errors.Is(o.err, context.DeadlineExceeded) && o.took == 10*time.Second, o.err, o.took)
 	})
 }
 
@@ -147,7 +148,7 @@ func TestALingerOfZeroKeepsNoConnection(t *testing.T) {
 		for i := range 3 {
 			r.want("A1", "confirmed")
 			n := r.v.ClientCount()
-			wantTrue(t, !r.d.Connected() && n == i+1, n, i+1)
+			assert.True(t, !r.d.Connected() && n == i+1, n, i+1)
 		}
 	})
 }
@@ -165,7 +166,7 @@ func TestNoTicketIsBegunOnASilentPrinterThatDropsItsClientsAfter50Milliseconds(t
 					later(50*time.Millisecond, func() { f.closed.set(errors.New("the printer closed it")) })
 				}
 				o := r.want("A1", "clean")
-				wantTrue(t, o.began == 0, name, o.err)
+				assert.True(t, o.began == 0, name, o.err)
 			}
 		})
 	}
@@ -195,7 +196,7 @@ func TestAPanicLetsThePrinterGo(t *testing.T) {
 	withHarness(t, o, nil, func(r *harness) {
 		func() {
 			defer func() {
-				wantTrue(t, recover() != nil, "the panic was swallowed")
+				assert.True(t, recover() != nil, "the panic was swallowed")
 			}()
 			_, _ = r.p.Print(r.t.Context(), orderOf("A1"), func(context.Context) error { panic("a mistake") })
 		}()
@@ -226,7 +227,7 @@ func TestWaitForPersonLimitsAWholeTicketNotEachChunk(t *testing.T) {
 	withScript(t, s, func(r *harness) {
 		r.want("A1", "confirmed")
 		o := r.printWith(r.t.Context(), r.p, orderOfLines(2000), nil)
-		wantTrue(t, o.kind() == "doubt" && o.took <= 40*time.Minute, o.kind(), o.took, o.err)
+		assert.True(t, o.kind() == "doubt" && o.took <= 40*time.Minute, o.kind(), o.took, o.err)
 		time.Sleep(time.Hour)
 	})
 }
@@ -247,7 +248,7 @@ func TestAfterAReloadTheNewDeviceWaitsUntilTheOldOneHasPrinted(t *testing.T) {
 		if o := <-done; o.kind() != "confirmed" {
 			t.Errorf("%s: %v", o.kind(), o.err)
 		}
-		wantEqual(t, next.Status().State, printer.Unknown)
+		assert.Equal(t, next.Status().State, printer.Unknown)
 		p := printer.NewPaper(printer.Options{Name: "grill", Profile: eightyMillimetres, Device: next})
 		r.wantFrom(p, orderOf("A2"), "confirmed")
 	})

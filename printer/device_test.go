@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -18,7 +19,7 @@ import (
 func TestAPrinterThatServesAnotherClientAtFirstContactIsNotTakenForSilent(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		till, err := r.v.Dial(r.t.Context())
-		must(t, err)
+		assert.NoError(t, err)
 		// A logo that breaks off 300 bytes before its end.
 		if _, err := till.Write(append([]byte{0x1d, 'v', '0', 0, 10, 0, 40, 0}, make([]byte, 100)...)); err != nil {
 			t.Fatal(err)
@@ -47,7 +48,7 @@ func TestAPrinterThatFallsSilentGetsNothingUntilAPersonProbesIt(t *testing.T) {
 			after := virtual.New(virtual.Options{Can: c.then, Kanji: true})
 			wire := leadsTo(before)
 			r := newHarness(t, after, wire, nil)
-			must(t, r.print("A1").err)
+			assert.NoError(t, r.print("A1").err)
 			time.Sleep(time.Minute)
 			wire.set(after)
 			if o := r.want("A2", "not ready"); c.busy {
@@ -85,15 +86,15 @@ func TestARetiredDeviceKeepsNoConnection(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		r.d.Retire()
-		wantTrue(t, !r.d.Connected(), "still connected")
+		assert.True(t, !r.d.Connected(), "still connected")
 		r.want("A2", "confirmed")
-		wantTrue(t, !r.d.Connected(), "still connected")
+		assert.True(t, !r.d.Connected(), "still connected")
 	})
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.v.Delay(300 * time.Millisecond)
 		later(time.Second, r.d.Retire)
 		r.want("A1", "confirmed")
-		wantTrue(t, !r.d.Connected(), "still connected, although it was retired during the ticket")
+		assert.True(t, !r.d.Connected(), "still connected, although it was retired during the ticket")
 	})
 }
 
@@ -104,7 +105,7 @@ func TestTwoStationsOfOnePrinterPrintOneAtATime(t *testing.T) {
 		second := printer.NewPaper(printer.Options{Name: "bar", Profile: eightyMillimetres, Device: r.d})
 		var begun atomic.Int32
 		begin := func(context.Context) error {
-			wantTrue(t, begun.Add(1) <= 1, "two tickets are begun")
+			assert.True(t, begun.Add(1) <= 1, "two tickets are begun")
 			time.Sleep(time.Minute) // the other station has every chance to print
 			begun.Add(-1)
 			return nil
@@ -114,7 +115,7 @@ func TestTwoStationsOfOnePrinterPrintOneAtATime(t *testing.T) {
 			p := []*printer.Paper{r.p, second}[i%2]
 			printing.Go(func() {
 				proof, err := p.Print(r.t.Context(), orderOf(fmt.Sprintf("A%d", i)), begin)
-				wantEqual(t, proof, ticket.Confirmed, err)
+				assert.Equal(t, proof, ticket.Confirmed, err)
 			})
 		}
 		printing.Wait()
@@ -132,7 +133,7 @@ func TestEachCopyIsMarkedAndAllMustPrint(t *testing.T) {
 			r.wantPaper("A1 A1")
 			for i, x := range r.v.Tickets() {
 				mark := fmt.Sprintf("COPY %d/2", i+1)
-				wantTrue(t, strings.Contains(x.Text, mark), mark, x.Text)
+				assert.True(t, strings.Contains(x.Text, mark), mark, x.Text)
 			}
 		})
 	}
@@ -143,7 +144,7 @@ func TestAJammedCutterDelaysTheNextTicketNotThisOne(t *testing.T) {
 		r.want("A1", "confirmed")
 		r.v.JamAtCut()
 		o := r.want("A2", "confirmed")
-		wantTrue(t, o.took <= 10*time.Second, o.took)
+		assert.True(t, o.took <= 10*time.Second, o.took)
 		synctest.Wait() // it pushes its status
 		r.wantState(printer.CutterError)
 		r.want("A3", "not ready")

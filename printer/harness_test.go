@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/profile"
@@ -145,9 +146,9 @@ func (r *harness) printWith(ctx context.Context, p *printer.Paper, d ticket.Deli
 	})
 	o.took = time.Since(start)
 	o.inDoubt = o.err != nil && o.began > 0 && beginErr == nil && !ticket.IsUntouched(o.err)
-	wantTrue(r.t, o.began <= 1, "begun twice")
-	wantTrue(r.t, (o.proof == "") == (o.err != nil) && (o.err != nil || o.began != 0), o.proof, o.err, o.began)
-	wantTrue(r.t, o.err == nil || !strings.Contains(o.err.Error(), "%!"), o.err)
+	assert.True(r.t, o.began <= 1, "begun twice")
+	assert.True(r.t, (o.proof == "") == (o.err != nil) && (o.err != nil || o.began != 0), o.proof, o.err, o.began)
+	assert.True(r.t, o.err == nil || !strings.Contains(o.err.Error(), "%!"), o.err)
 	return o
 }
 
@@ -176,7 +177,7 @@ func (r *harness) wantFrom(p *printer.Paper, d ticket.Delivery, kind string) out
 	if r.v != nil {
 		synctest.Wait()
 	}
-	wantEqual(r.t, o.kind(), kind, d.Ticket.Lines[0].Name, o.err)
+	assert.Equal(r.t, o.kind(), kind, d.Ticket.Lines[0].Name, o.err)
 	return o
 }
 
@@ -210,19 +211,19 @@ func (r *harness) paper() string {
 // within checks how long an attempt took.
 func (o outcome) within(r *harness, least, most time.Duration) {
 	r.t.Helper()
-	wantTrue(r.t, o.took >= least && o.took <= most, o.took, least, most, o.err)
+	assert.True(r.t, o.took >= least && o.took <= most, o.took, least, most, o.err)
 }
 
 func (r *harness) wantPaper(want string) {
 	r.t.Helper()
-	wantEqual(r.t, r.paper(), want)
+	assert.Equal(r.t, r.paper(), want)
 }
 
 // wantState checks the state of the device and that it has advice if it needs some.
 func (r *harness) wantState(state string) printer.Status {
 	r.t.Helper()
 	s := r.d.Status()
-	wantEqual(r.t, s.State, state)
+	assert.Equal(r.t, s.State, state)
 	if (s.Advice == "") != (s.Fine && !slices.Contains(s.Conditions, "paper_low")) {
 		r.t.Errorf("%s comes with the advice %q", s.State, s.Advice)
 	}
@@ -236,7 +237,7 @@ func (r *harness) leaveBehind(text string) {
 	if err == nil {
 		_, err = c.Write([]byte(text))
 	}
-	must(r.t, err)
+	assert.NoError(r.t, err)
 	synctest.Wait()
 	_ = c.Close()
 }
@@ -269,7 +270,7 @@ func serve(t *testing.T, v *virtual.Printer, l net.Listener) *virtual.Printer {
 	go func() { served <- v.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
-		wantEqual(t, <-served, nil)
+		assert.Equal(t, <-served, nil)
 	})
 	return v
 }
@@ -307,32 +308,4 @@ func polled(t *testing.T, dialer transport.Dialer, f func(r *harness)) {
 		go r.d.Watch(r.t.Context())
 		f(r)
 	})
-}
-
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantEqual checks that got is want. of is what they are about.
-func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
-	t.Helper()
-	wantTrue(t, got == want, append([]any{got, "instead of", want}, of...)...)
-}
-
-// wantText checks that a text has a part.
-func wantText(t testing.TB, text, part string) {
-	t.Helper()
-	wantTrue(t, strings.Contains(text, part), text, part)
-}
-
-// wantTrue checks that something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Errorf("failed: %+v", values)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/virtual"
@@ -26,7 +27,7 @@ func TestAnAnswerFromBeforeTheNULsProvesNothing(t *testing.T) {
 		for r.print("A2").kind() == "not ready" {
 			time.Sleep(5 * time.Second)
 		}
-		wantTrue(t, p.onPaper("A2"), strings.Join(p.pieces(), "-----\n"))
+		assert.True(t, p.onPaper("A2"), strings.Join(p.pieces(), "-----\n"))
 	})
 }
 
@@ -56,13 +57,13 @@ func TestAPrinterIsHungSinceItStoppedAndNotSinceItWasAskedLast(t *testing.T) {
 		r.wantAlone("A1", "confirmed")
 		wire.set(virtual.New(virtual.Options{Can: realTimeOnly, Kanji: true}))
 		later(10*time.Second, func() {
-			wantEqual(t, r.d.Status().State, printer.Clearing)
+			assert.Equal(t, r.d.Status().State, printer.Clearing)
 		})
 		r.want("A2", "not ready")
 		since := r.wantState(printer.Hung).Since
 		r.want("A2", "not ready")
 		again := r.wantState(printer.Hung).Since
-		wantTrue(t, again.Equal(since), since, again)
+		assert.True(t, again.Equal(since), since, again)
 	})
 }
 
@@ -106,8 +107,8 @@ func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
 				r.leaveBehind(head)
 				d := orderOf("A1")
 				d.Doubt = true // the broken ticket was this one, before a restart
-				wantEqual(t, r.printWith(r.t.Context(), r.p, d, nil).err, nil, head)
-				wantEqual(t, r.print("A2").err, nil, head)
+				assert.Equal(t, r.printWith(r.t.Context(), r.p, d, nil).err, nil, head)
+				assert.Equal(t, r.print("A2").err, nil, head)
 				r.wantPaper("A1! A2")
 			})
 		}
@@ -125,7 +126,7 @@ func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		o := r.printWith(ctx, r.p, orderOf("A2"), nil)
-		wantTrue(t, o.kind() == "clean" && s.clients() == before+2, o.kind(), o.err, s.clients()-before)
+		assert.True(t, o.kind() == "clean" && s.clients() == before+2, o.kind(), o.err, s.clients()-before)
 	})
 }
 
@@ -245,8 +246,8 @@ func TestAPollKeepsNoConnectionAndResetsNothing(t *testing.T) {
 	polled(t, s, func(r *harness) {
 		time.Sleep(10*time.Minute + 30*time.Second)
 		n := s.clients()
-		wantTrue(t, !r.d.Connected() && n >= 10, n)
-		wantEqual(t, strings.Count(s.all(), "\x1b@"), 1)
+		assert.True(t, !r.d.Connected() && n >= 10, n)
+		assert.Equal(t, strings.Count(s.all(), "\x1b@"), 1)
 	})
 }
 
@@ -259,7 +260,7 @@ func TestAPollLeavesAnIdleConnectionAlone(t *testing.T) {
 		before := len(s.all())
 		time.Sleep(10 * time.Minute)
 		n := len(s.all())
-		wantTrue(t, n == before && r.d.Connected(), n-before)
+		assert.True(t, n == before && r.d.Connected(), n-before)
 	})
 }
 
@@ -287,10 +288,10 @@ func TestNoPollStartsOnceATicketWaits(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			polls = wire.dialled.Load() - before
 		}}, r.p, orderOf("A1"), nil)
-		wantEqual(t, polls, 0)
+		assert.Equal(t, polls, 0)
 		before := wire.dialled.Load()
 		time.Sleep(10 * time.Minute)
 		n := wire.dialled.Load() - before
-		wantTrue(t, n >= 9, n)
+		assert.True(t, n >= 9, n)
 	})
 }

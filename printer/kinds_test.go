@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
@@ -29,7 +30,7 @@ func TestAnAnswerThatComesBeforeThePaperCanHaveMovedProvesNothing(t *testing.T) 
 			print(1, proof) // too short to tell
 			print(30, "sent")
 			s := r.d.Status()
-			wantTrue(t, s.State == "ready" && strings.Contains(s.Advice, "not its engine"), s.State, s.Advice)
+			assert.True(t, s.State == "ready" && strings.Contains(s.Advice, "not its engine"), s.State, s.Advice)
 			r.v.Delay(10 * time.Millisecond)
 			print(30, proof)
 			r.wantState("ready")
@@ -50,14 +51,14 @@ func TestABelievableAnswerTakesAQuarterOfThePapersTimeAt500MillimetresASecond(t 
 		}
 		v := virtual.New(answersAll())
 		real := newHarness(r.t, v, v, nil)
-		must(t, real.printWith(r.t.Context(), real.p, order(30), nil).err)
+		assert.NoError(t, real.printWith(r.t.Context(), real.p, order(30), nil).err)
 		hangUp(real.d)
 		height := 0 // in lines of 24 dots, of which 8 are a millimetre
 		for _, line := range v.Tickets()[0].Lines {
 			height += line.Height()
 		}
 		want := time.Duration(height) * 3 * time.Second / 500 / 4
-		wantTrue(t, late >= want && late <= want+time.Millisecond, height, late, want)
+		assert.True(t, late >= want && late <= want+time.Millisecond, height, late, want)
 	})
 }
 
@@ -100,7 +101,7 @@ func TestAPrinterWhoseLineCannotBeMeasuredGets2048NULs(t *testing.T) {
 		r.want("A2", "not ready")
 		r.wantState(printer.Busy)
 		n := strings.Count(s.all(), "\x00") - before
-		wantTrue(t, n >= 2<<10 && n <= 2<<10+50, n)
+		assert.True(t, n >= 2<<10 && n <= 2<<10+50, n)
 	})
 }
 
@@ -118,7 +119,7 @@ func TestAPrinterThatNeverAnsweredAFenceGets2048NULsForATicket(t *testing.T) {
 						t.Errorf("%s: %s after %s: %v", name, o.kind(), o.took, o.err)
 					}
 					sent := p.BytesRead() - before
-					wantTrue(t, sent >= 2<<10 && sent <= 2<<10+600, name, n, sent)
+					assert.True(t, sent >= 2<<10 && sent <= 2<<10+600, name, n, sent)
 				}
 			})
 		}
@@ -158,7 +159,7 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 				r.wantState("not_a_printer")
 			}
 			n := len(s.all())
-			wantTrue(t, n <= s.clients()*(16+2*4*3) && !strings.Contains(s.all(), "A1"), name, n)
+			assert.True(t, n <= s.clients()*(16+2*4*3) && !strings.Contains(s.all(), "A1"), name, n)
 			s.answer = func(_ *scriptedPrinter, c net.Conn, all string) {
 				if !answerStatus(c, all) {
 					answersIDs(c, all)
@@ -191,7 +192,7 @@ func TestAPrinterThatSendsBytesOfItsOwnWithEachStatusHasNoGSr(t *testing.T) {
 	withHarness(t, virtual.Options{Can: virtual.RealTime, Clone: star, Kanji: true}, nil, func(r *harness) {
 		r.mem.Set("grill", `{"fence":"status","real_time":"AQIDBA=="}`) // as an earlier version has found
 		r.want("A1", "sent")
-		wantEqual(t, r.d.Status().BestProof, "sent")
+		assert.Equal(t, r.d.Status().BestProof, "sent")
 	})
 	due, asked := "\x00", countGSr() // one answer to another program is not with each status
 	withScript(t, answering(func(c net.Conn, all string) {
@@ -217,7 +218,7 @@ func TestATextThatComesWithATicketLeavesADoubtAndNoFurtherTicketIsSent(t *testin
 		r.wantFrom(r.p, orderOfLines(200), "doubt")
 		r.wantState(printer.NotAPrinter)
 		r.want("A2", "not ready")
-		wantTrue(t, !strings.Contains(s.all(), "A2"), "a ticket was sent to it")
+		assert.True(t, !strings.Contains(s.all(), "A2"), "a ticket was sent to it")
 	})
 }
 
@@ -233,7 +234,7 @@ func TestAPrinterWhoseAnswersComeWithTheNextBytesIsToldWithTheRemedy(t *testing.
 			r.v.Set(virtual.PaperLow, false)                // about which the advice is until then
 			r.want("A1", proof).within(r, 0, 2*time.Second) // half a second more than without
 			s := r.d.Status()
-			wantTrue(t, s.State == "ready" && strings.Contains(s.Advice, "confirm: none"), s.State, s.Advice)
+			assert.True(t, s.State == "ready" && strings.Contains(s.Advice, "confirm: none"), s.State, s.Advice)
 		})
 	}
 }
@@ -277,7 +278,7 @@ func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
 				t.Errorf("%s: %s in %d attempts, after %s", place, got, got.attempts, took)
 			}
 			hangUp(r.d)
-			wantEqual(t, strings.Count(strings.Join(p.pieces(), ""), "#102"), 1, place)
+			assert.Equal(t, strings.Count(strings.Join(p.pieces(), ""), "#102"), 1, place)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
@@ -43,7 +44,7 @@ func (k *kitchen) begin() {
 
 // idle waits until everything is on paper.
 func (k *kitchen) idle() {
-	wantEqual(k.t, k.WaitIdle(k.t.Context()), nil)
+	assert.Equal(k.t, k.WaitIdle(k.t.Context()), nil)
 }
 
 // dial connects another program, which tries again while a printer that serves one client refuses it.

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
@@ -234,7 +235,7 @@ func says(text string) func(*kitchen) {
 		early(0, func(c net.Conn, _ time.Duration) {
 			b := make([]byte, 256)
 			n, _ := io.ReadAtLeast(c, b, 19)
-			wantTrue(k.t, !strings.Contains(string(b[:n]), "\x1b@"), b[:n])
+			assert.True(k.t, !strings.Contains(string(b[:n]), "\x1b@"), b[:n])
 			_, _ = io.WriteString(c, cmp.Or(text, string(b[:n])))
 		})(k)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
@@ -23,7 +24,7 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grill.bin")
 			file, err := transport.Open("file://" + path)
-			must(t, err)
+			assert.NoError(t, err)
 			r := newHarness(t, nil, file, func(d *printer.DeviceOptions, _ *printer.Options) {
 				d.Confirm, d.PollEvery = confirm, 5*time.Minute
 			})
@@ -35,16 +36,16 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 				r.want("A1", "sent").within(r, 0, 0) // a file has nothing to print
 				time.Sleep(2 * time.Hour)
 			}
-			wantEqual(t, r.wantState(printer.Unknown).BestProof, "sent")
+			assert.Equal(t, r.wantState(printer.Unknown).BestProof, "sent")
 			synctest.Wait()
 			b, err := os.ReadFile(path)
 			got := string(b)
 			n := strings.Count(got, "A1\n")
-			wantTrue(t, err == nil && n == 3 && strings.HasPrefix(got, "\x1b@"), n, got, err)
+			assert.True(t, err == nil && n == 3 && strings.HasPrefix(got, "\x1b@"), n, got, err)
 			for _, question := range []string{"\x10\x04", "\x1d(H", "\x1dr", "\x1da", string(make([]byte, 8))} {
-				wantTrue(t, !strings.Contains(got, question), confirm, question, got)
+				assert.True(t, !strings.Contains(got, question), confirm, question, got)
 			}
-			wantTrue(t, r.logged("level=WARN") == 0, "a file was warned of")
+			assert.True(t, r.logged("level=WARN") == 0, "a file was warned of")
 		})
 	}
 }
@@ -52,7 +53,7 @@ func TestNoQuestionAndNoPaddingIsWrittenToAFile(t *testing.T) {
 func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
 	// On a slow line padding takes a second. It follows only bytes that can have left the printer inside a command.
 	drawer, err := aDrawer()
-	must(t, err)
+	assert.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		line := &tap{Dialer: &scriptedPrinter{}, serial: true}
 		r := newHarness(t, nil, line, neverAsked)
@@ -80,7 +81,7 @@ func TestOnASerialLinePaddingFollowsDotsAndWhatBrokeOff(t *testing.T) {
 			r.wantFrom(c.now, orderOf("A1"), "sent")
 			synctest.Wait()
 			ahead, _, _ := strings.Cut(line.script().all()[before:], "\x1b@")
-			wantEqual(t, strings.Contains(ahead, string(make([]byte, 64))), c.want, c.after)
+			assert.Equal(t, strings.Contains(ahead, string(make([]byte, 64))), c.want, c.after)
 		}
 	})
 }
@@ -123,14 +124,14 @@ func TestAPrinterThatNeverStopsSendingIsReadSlowly(t *testing.T) {
 				start := time.Now()
 				for range 3 {
 					o := r.print("A1")
-					wantTrue(t, o.err != nil || o.proof == ticket.Sent, o.proof)
-					wantTrue(t, !errors.Is(o.err, errDisk) && o.took <= 10*time.Minute, o.kind(), o.took, o.err)
+					assert.True(t, o.err != nil || o.proof == ticket.Sent, o.proof)
+					assert.True(t, !errors.Is(o.err, errDisk) && o.took <= 10*time.Minute, o.kind(), o.took, o.err)
 				}
 				r.d.Retire()
 				time.Sleep(time.Second) // until the reader has ended
 				seconds := int64(time.Since(start)/time.Second) + 1
-				wantTrue(t, said.Load() <= 2100*seconds, said.Load(), seconds)
-				wantTrue(t, r.logged("\n") <= 60, r.log)
+				assert.True(t, said.Load() <= 2100*seconds, said.Load(), seconds)
+				assert.True(t, r.logged("\n") <= 60, r.log)
 			})
 		})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer"
 	"ticketrail/printer/raster"
@@ -38,7 +39,7 @@ func TestOutcomesAreWhatThePaperSays(t *testing.T) {
 			t.Parallel()
 			for _, a := range f.of() {
 				synctest.Test(t, func(t *testing.T) {
-					wantEqual(t, errors.Join(judge(play(t, inMemory, f, a, drawn), f, a)), nil)
+					assert.Equal(t, errors.Join(judge(play(t, inMemory, f, a, drawn), f, a)), nil)
 				})
 			}
 		})
@@ -75,7 +76,7 @@ func outcomesOverTCP(t *testing.T) {
 				wrong, less := judge(play(t, overTCP, r.f, r.a, drawn), r.f, r.a)
 				mu.Lock()
 				defer mu.Unlock()
-				wantTrue(t, wrong == nil, wrong)
+				assert.True(t, wrong == nil, wrong)
 				if less != nil {
 					again, weak = append(again, r), errors.Join(weak, less)
 				}
@@ -85,7 +86,7 @@ func outcomesOverTCP(t *testing.T) {
 		_ = rows.Wait()
 		left = again
 	}
-	wantTrue(t, weak == nil, weak)
+	assert.True(t, weak == nil, weak)
 }
 
 // tickets is how many a printer gets, enough to see how it goes on. The mishap is at the second one.
@@ -196,7 +197,7 @@ func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, 
 	var dialer transport.Dialer
 	if w == overTCP {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
+		assert.NoError(t, err)
 		if dialer, err = transport.Open("tcp://" + l.Addr().String()); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +212,7 @@ func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, 
 		prof.LinesPerSecond = 100 // it prints at once, and a silent one is waited for as long as its lines take
 	}
 	drawer, err := aDrawer()
-	must(t, err)
+	assert.NoError(t, err)
 	d := printer.NewDevice(printer.DeviceOptions{
 		Name: "grill", Dialer: dialer, Connection: printer.Connection{ConnectTimeout: time.Second,
 			Linger: 200 * time.Millisecond, WaitForPerson: 10 * time.Second},

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
@@ -27,7 +28,7 @@ func TestTimeInWhichThePrinterNeedsAPersonIsNotThatOfTheSending(t *testing.T) {
 		later(500*time.Millisecond, func() { r.v.Set(virtual.CoverOpen, true) })
 		later(14*time.Second+500*time.Millisecond, func() { r.v.Set(virtual.CoverOpen, false) })
 		o := r.printWith(r.t.Context(), r.p, orderOfLines(40), nil)
-		wantTrue(t, o.kind() == "confirmed" && o.took >= 16*time.Second, o.kind(), o.took, o.err)
+		assert.True(t, o.kind() == "confirmed" && o.took >= 16*time.Second, o.kind(), o.took, o.err)
 	})
 }
 
@@ -50,7 +51,7 @@ func patience(t *testing.T, feed int, name string) (d time.Duration, bytes int) 
 			order.Ticket.Lines[i].Name = name
 		}
 		o := r.printWith(t.Context(), r.p, order, nil)
-		wantEqual(t, o.kind(), "doubt", o.err)
+		assert.Equal(t, o.kind(), "doubt", o.err)
 		if _, err := fmt.Sscanf(o.err.Error(), "print on grill: %d of", &bytes); err != nil {
 			t.Errorf("%v: %v", o.err, err)
 		}
@@ -64,14 +65,14 @@ func TestAnAnswerIsWaitedForAsLongAsItsLinesPrint(t *testing.T) {
 	many := strings.Repeat("éЖ", 20)
 	short, fewer := patience(t, 0, strings.Repeat("éЖ", 15)+"eeeeeeeeee")
 	long, more := patience(t, 0, many)
-	wantTrue(t, more >= fewer+200 && long-short <= 2*time.Second, fewer, short, more, long)
+	assert.True(t, more >= fewer+200 && long-short <= 2*time.Second, fewer, short, more, long)
 	few, bytes := patience(t, 0, "A1")
 	if d := few - time.Duration(bytes)*time.Second; d < 0 || d > time.Minute {
 		t.Errorf("%d bytes have %s, want a second each and half a minute", bytes, few)
 	}
 	fed, _ := patience(t, 1, many)
 	d := fed - long
-	wantTrue(t, d >= 60*time.Second && d <= 70*time.Second, d)
+	assert.True(t, d >= 60*time.Second && d <= 70*time.Second, d)
 }
 
 // pause is how long a printer that gives no answer and prints a line a second is given for a ticket.
@@ -88,7 +89,7 @@ func pause(t *testing.T, copies, feed int) (d time.Duration) {
 
 func TestASilentPrinterIsGivenTheTimeOfEachCopyWithItsFeed(t *testing.T) {
 	two, three := pause(t, 2, 0), pause(t, 3, 0)
-	wantTrue(t, two >= 40*time.Second && (3*two-2*three).Abs() <= 5*time.Second, two, three)
+	assert.True(t, two >= 40*time.Second && (3*two-2*three).Abs() <= 5*time.Second, two, three)
 	if fed := pause(t, 2, 5); fed-two != 10*time.Second {
 		t.Errorf("%s without and %s with a feed of 5 lines", two, fed)
 	}
@@ -117,14 +118,14 @@ func TestATicketSoundsOnceAndAsACancellationOnlyIfItOnlyCancels(t *testing.T) {
 		}, func(r *harness) {
 			d := orderOf("A1")
 			c.change(&d.Ticket)
-			wantEqual(t, r.printWith(r.t.Context(), r.p, d, nil).err, nil, name)
+			assert.Equal(t, r.printWith(r.t.Context(), r.p, d, nil).err, nil, name)
 			synctest.Wait()
 			var raw string
 			for _, x := range r.v.Tickets() {
 				raw += string(x.Raw)
 			}
 			i := strings.Index(raw, "\x1bB\x02")
-			wantTrue(t, i >= 0 && raw[i+3] == c.want && strings.Count(raw, "\x1bB") == 1, name, c.want, raw[max(i, 0):])
+			assert.True(t, i >= 0 && raw[i+3] == c.want && strings.Count(raw, "\x1bB") == 1, name, raw[max(i, 0):])
 		})
 	}
 }
@@ -159,7 +160,7 @@ func TestAPrinterThatIsAskedNothingHasTheTimeOfEachChunkAndOfTheWholeTicket(t *t
 				_, _ = fmt.Sscanf(o.err.Error(), "print on grill: %d of %d bytes", &sent, &bytes)
 			}
 			want := 30*time.Second + time.Duration(bytes)*8*time.Second/1024
-			wantTrue(t, o.took == want, name, o.took, want)
+			assert.True(t, o.took == want, name, o.took, want)
 		})
 	}
 	withHarness(t, virtual.Options{Kanji: true}, func(d *printer.DeviceOptions, o *printer.Options) {

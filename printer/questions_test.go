@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 )
@@ -23,7 +24,7 @@ func TestOnAKeptConnectionNoAnswerToGSrIsWaitedForTwice(t *testing.T) {
 		r.want("A1", "processed")
 		before := strings.Count(s.all(), theGSr)
 		r.want("A2", "processed").within(r, 0, 0)
-		wantEqual(t, strings.Count(s.all(), theGSr)-before, 2)
+		assert.Equal(t, strings.Count(s.all(), theGSr)-before, 2)
 	})
 }
 
@@ -84,7 +85,7 @@ func TestEachDeviceMarksItsIDs(t *testing.T) {
 			marks[id[:2]] = true
 		}
 	})
-	wantTrue(t, len(marks) >= 2, marks)
+	assert.True(t, len(marks) >= 2, marks)
 }
 
 func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
@@ -97,7 +98,7 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 	}), func(r *harness) {
 		r.want("A1", "confirmed") // probe, hello and ticket: three fences, two unknown ids each
 		synctest.Wait()
-		wantEqual(t, r.d.Status().Foreign, 6)
+		assert.Equal(t, r.d.Status().Foreign, 6)
 	})
 }
 
@@ -110,7 +111,7 @@ func TestTheIDOfAnEarlierTicketProvesNothing(t *testing.T) {
 		}
 	}), func(r *harness) {
 		r.want("A1", "doubt")
-		wantEqual(t, r.d.Status().Foreign, 0, "our own old id was taken for another program's")
+		assert.Equal(t, r.d.Status().Foreign, 0, "our own old id was taken for another program's")
 	})
 }
 
@@ -124,7 +125,7 @@ func TestAnAnswerWithPaperOutIsNoProof(t *testing.T) {
 		r.want("A1", "processed")
 		synctest.Wait()
 		paper = 0x0c
-		wantText(t, r.want("A2", "doubt").err.Error(), "out of paper")
+		assert.Contains(t, r.want("A2", "doubt").err.Error(), "out of paper")
 		r.wantState(printer.PaperOut)
 		synctest.Wait()
 		paper = 0x03 // low is not out
@@ -141,10 +142,11 @@ func TestEachFenceHasAnIDOfItsOwn(t *testing.T) {
 		seen := map[string]bool{}
 		for _, rest := range strings.Split(s.all(), theID)[1:] {
 			id := rest[:4]
-			wantTrue(t, !seen[id] && !strings.ContainsFunc(id, func(r rune) bool { return r < 0x20 || r > 0x7e }), id)
+			strange := strings.ContainsFunc(id, func(r rune) bool { return r < 0x20 || r > 0x7e })
+			assert.True(t, !seen[id] && !strange, id)
 			seen[id] = true
 		}
-		wantTrue(t, len(seen) == 41 && s.clients() == 1, len(seen), s.clients())
+		assert.True(t, len(seen) == 41 && s.clients() == 1, len(seen), s.clients())
 	})
 }
 
@@ -182,7 +184,7 @@ func TestOnlyItsOwnAnswerProvesAnOverdueTicket(t *testing.T) {
 			withScript(t, s, func(r *harness) {
 				o := r.want("A1", c.want)
 				at := 20 * time.Second
-				wantTrue(t, name == "a GS r" || o.took >= at-5*time.Second && o.took <= at, o.took)
+				assert.True(t, name == "a GS r" || o.took >= at-5*time.Second && o.took <= at, o.took)
 			})
 		})
 	}
@@ -244,8 +246,8 @@ func TestNoQuestionBehindATicketIsAskedTwice(t *testing.T) {
 				ids[id[:4]] = true
 			}
 			n := strings.Count(rest, theID)
-			wantTrue(t, n == c.wantIDs && n == len(ids), name, n, len(ids), c.wantIDs)
-			wantEqual(t, strings.Count(rest, theGSr), c.wantGSr, name)
+			assert.True(t, n == c.wantIDs && n == len(ids), name, n, len(ids), c.wantIDs)
+			assert.Equal(t, strings.Count(rest, theGSr), c.wantGSr, name)
 		})
 	}
 }
@@ -255,9 +257,9 @@ func TestAConnectionThatEndsBeforeTheAnswerLeavesADoubtEachTime(t *testing.T) {
 		r.wantAlone("A1", "confirmed")
 		for range 6 {
 			r.want("A2", "doubt")
-			wantText(t, r.wantState(printer.Unreachable).Err, "lengthen the idle time-out")
+			assert.Contains(t, r.wantState(printer.Unreachable).Err, "lengthen the idle time-out")
 		}
 		r.want("A2", "confirmed")
-		wantEqual(t, r.mem.Writes(), 1, r.mem.Value("grill"))
+		assert.Equal(t, r.mem.Writes(), 1, r.mem.Value("grill"))
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
@@ -30,7 +31,7 @@ func TestConfirmNoneSendsNoQuestion(t *testing.T) {
 	}, func(r *harness) {
 		go r.d.Watch(r.t.Context())
 		time.Sleep(time.Hour)
-		wantEqual(t, r.v.ClientCount(), 0)
+		assert.Equal(t, r.v.ClientCount(), 0)
 		r.want("A1", "sent")
 		for _, raw := range r.v.Tickets() {
 			s := string(raw.Raw)
@@ -94,10 +95,10 @@ func TestAPrinterThatIsNotReadyLeavesTheTicketUnbegun(t *testing.T) {
 							time.Sleep(5 * time.Second)
 						}
 						r.wantState(state)
-						wantEqual(t, r.v.TicketCount(), before, "something came out")
+						assert.Equal(t, r.v.TicketCount(), before, "something came out")
 						r.v.Set(stop, false)
 						o := r.print("A1")
-						wantTrue(t, o.err == nil, round, o.err)
+						assert.True(t, o.err == nil, round, o.err)
 						r.wantState(printer.Ready)
 					}
 					r.wantPaper("A1 A1")
@@ -125,7 +126,7 @@ func TestWaitForPersonEndsTheWait(t *testing.T) {
 			r.v.Refill()
 			r.want("A3", "confirmed")
 			got := r.paper()
-			wantTrue(t, strings.HasSuffix(got, "A3"), got)
+			assert.True(t, strings.HasSuffix(got, "A3"), got)
 		})
 	}
 }
@@ -134,7 +135,7 @@ func TestATicketIsUntouchedUntilItsFirstByteWasTaken(t *testing.T) {
 	for can := range proofs {
 		for taken := range 2 {
 			withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
-				must(t, r.print("A1").err)
+				assert.NoError(t, r.print("A1").err)
 				time.Sleep(time.Minute) // another connection
 				before, ahead := int(r.v.BytesRead()), 0
 				if can == 0 {
@@ -149,7 +150,7 @@ func TestATicketIsUntouchedUntilItsFirstByteWasTaken(t *testing.T) {
 					}
 					return nil
 				})
-				wantTrue(t, err != nil && ticket.IsUntouched(err) == (taken == 0), taken, err)
+				assert.True(t, err != nil && ticket.IsUntouched(err) == (taken == 0), taken, err)
 			})
 		}
 	}
@@ -213,7 +214,7 @@ func TestAPrinterThatLosesItsIDTwiceInARowHasNone(t *testing.T) {
 			r.want("A1", c.proof).within(r, 0, 8*time.Second)
 			b, _, _ := r.mem.Get("grill")
 			got := r.d.Status().BestProof
-			wantTrue(t, got == c.can && strings.Contains(string(b), `"fence":"`+c.key+`"`), i, got, b, c.can, c.key)
+			assert.True(t, got == c.can && strings.Contains(string(b), `"fence":"`+c.key+`"`), i, got, b, c.can, c.key)
 		}
 	})
 }
@@ -223,13 +224,13 @@ func TestNoTicketByteIsSentIfBeginFails(t *testing.T) {
 		withHarness(t, virtual.Options{Can: can, Kanji: true}, nil, func(r *harness) {
 			for range 3 {
 				o := r.printWith(r.t.Context(), r.p, orderOf("A1"), errDisk)
-				wantTrue(t, errors.Is(o.err, errDisk) && o.began == 1, o.began, o.err)
+				assert.True(t, errors.Is(o.err, errDisk) && o.began == 1, o.began, o.err)
 			}
 			r.wantPaper("")
 			n := r.v.ClientCount()
-			wantTrue(t, can != virtual.Everything || n == 1, n)
+			assert.True(t, can != virtual.Everything || n == 1, n)
 			o := r.print("A2")
-			wantTrue(t, o.err == nil, o.err)
+			assert.True(t, o.err == nil, o.err)
 			r.wantPaper("A2")
 		})
 	}
@@ -240,10 +241,10 @@ func TestATicketThatCannotBeComposedFailsPermanentlyAndIsNotBegun(t *testing.T) 
 		r.p.Confuse()
 		for range 2 {
 			o := r.want("A1", "permanent")
-			wantTrue(t, o.began == 0 && strings.HasPrefix(o.err.Error(), "compose ticket: "), o.began, o.err)
+			assert.True(t, o.began == 0 && strings.HasPrefix(o.err.Error(), "compose ticket: "), o.began, o.err)
 		}
 		n := r.v.ClientCount()
-		wantTrue(t, n == 1 && r.d.Connected(), n)
+		assert.True(t, n == 1 && r.d.Connected(), n)
 	})
 }
 
@@ -306,7 +307,7 @@ func TestAPrinterThatHangsDuringItsFirstProbeGetsNoTicket(t *testing.T) {
 			}
 			v.Repair()
 			r.want("A1", want)
-			wantEqual(t, r.paper(), "A1")
+			assert.Equal(t, r.paper(), "A1")
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/transport"
@@ -35,7 +36,7 @@ func TestASingleStatusByteThatNobodyAskedForProvesNothing(t *testing.T) {
 			noise = i % 2
 			r.want("A1", want)
 		}
-		wantEqual(t, s.clients(), 1)
+		assert.Equal(t, s.clients(), 1)
 	})
 }
 
@@ -58,11 +59,11 @@ func TestACutThatWasTakenAheadOfATicketIsNotSentAgain(t *testing.T) {
 			}
 		}
 		r.wantFrom(r.p, orderOfLines(200), "doubt")
-		wantTrue(t, r.wantState(printer.Unreachable).Err != "", "nothing says why")
+		assert.True(t, r.wantState(printer.Unreachable).Err != "", "nothing says why")
 		w.after = nil
 		r.want("A3", "confirmed")
 		synctest.Wait()
-		wantEqual(t, strings.Count(s.all(), theCut), 2)
+		assert.Equal(t, strings.Count(s.all(), theCut), 2)
 	})
 }
 
@@ -82,7 +83,7 @@ func TestACutThatIsNotTakenDelaysItsTicketFor5Seconds(t *testing.T) {
 		r.want("A2", "confirmed").within(r, 5*time.Second, 10*time.Second)
 		r.want("A3", "confirmed")
 		synctest.Wait()
-		wantEqual(t, strings.Count(s.all(), theCut), 3)
+		assert.Equal(t, strings.Count(s.all(), theCut), 3)
 		time.Sleep(time.Minute)
 	})
 }
@@ -182,7 +183,7 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 						r.v.Reset()
 						return nil
 					})
-					wantTrue(t, ticket.IsUntouched(err), err)
+					assert.True(t, ticket.IsUntouched(err), err)
 				}
 				long.Doubt = c.doubt
 				r.wantFrom(r.p, long, "confirmed")
@@ -191,7 +192,7 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 				for _, x := range r.v.Tickets() {
 					all += x.Text
 				}
-				wantEqual(t, strings.Count(all, "replaces the piece above"), c.want, all)
+				assert.Equal(t, strings.Count(all, "replaces the piece above"), c.want, all)
 			})
 		})
 	}

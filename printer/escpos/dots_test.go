@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
@@ -20,7 +21,7 @@ func drawnBy(t *testing.T, p profile.Profile, img raster.Image, left int) (readi
 		t.Fatal("no image")
 	}
 	r, err := read(e.out, p)
-	must(t, err)
+	assert.NoError(t, err)
 	var bits []byte
 	for _, b := range r.Images {
 		bits = append(bits, b.Bits...)
@@ -47,7 +48,7 @@ func TestImagesArePrintedAsDrawn(t *testing.T) {
 				want[i] = img.Bits[i]
 			}
 		}
-		wantTrue(t, bytes.Equal(bits, want), p.Name)
+		assert.True(t, bytes.Equal(bits, want), p.Name)
 		for i, b := range r.Images {
 			if b.Height > bandRows || b.Width != row*8 || i < 2 && b.Height < bandRows-1 {
 				t.Errorf("%s: band %d has %d rows of %d dots", p.Name, i, b.Height, b.Width)
@@ -60,7 +61,7 @@ func TestALowImageIsAsHighAsALineOfText(t *testing.T) {
 	p := model(t, "generic-80mm")
 	r, bits := drawnBy(t, p, raster.Image{Width: 80, Height: 2, Bits: []byte{0: 1, 19: 0}}, 0)
 	i := r.Images
-	wantTrue(t, len(i) == 2 && i[0].Height+i[1].Height == minLineRows && i[0].Width == 8 && bits[0] == 1, i)
+	assert.True(t, len(i) == 2 && i[0].Height+i[1].Height == minLineRows && i[0].Width == 8 && bits[0] == 1, i)
 }
 
 func TestWhiteAtTheRightEdgeIsNotSent(t *testing.T) {
@@ -135,7 +136,7 @@ func TestALineThatCannotBeDrawnIsTranscribed(t *testing.T) {
 		!strings.HasPrefix(r.lines[0].text, "é~") {
 		t.Errorf("%q, %v", r.Text, err)
 	}
-	wantTrue(t, l.Spans[1].Text[0] != '~', "the caller's line was changed")
+	assert.True(t, l.Spans[1].Text[0] != '~', "the caller's line was changed")
 }
 
 func TestAnOverlongTicketIsTranscribedAfterTheImageLimit(t *testing.T) {
@@ -143,11 +144,11 @@ func TestAnOverlongTicketIsTranscribedAfterTheImageLimit(t *testing.T) {
 	dish := layout.Line{Spans: []layout.Span{{Text: strings.Repeat("宫", p.Columns/2), Style: layout.Style{Height: 8}}}}
 	dishes := slices.Repeat([]layout.Line{dish}, 800)
 	body := EncodeTicket(dishes, Options{Profile: p, Drawer: drawer(t)}).Body
-	wantTrue(t, len(body) <= maxDrawnBytes+1<<20, len(body)>>10)
+	assert.True(t, len(body) <= maxDrawnBytes+1<<20, len(body)>>10)
 	images := func(b []byte) int { return bytes.Count(b, []byte("\x1dv0\x00")) }
 	one := images(EncodeTicket(dishes[:1], Options{Profile: p, Drawer: drawer(t)}).Body)
 	drawn, written := images(body)/one, bytes.Count(body, []byte("Gong"))
-	wantTrue(t, drawn != 0 && written != 0 && drawn+written/(p.Columns/2) == len(dishes), len(dishes), drawn, written)
+	assert.True(t, drawn != 0 && written != 0 && drawn+written/(p.Columns/2) == len(dishes), drawn, written)
 }
 
 func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
@@ -156,15 +157,15 @@ func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
 	for _, p := range profile.All() {
 		for _, o := range []Options{{Profile: p}, {Profile: p, Drawer: d}} {
 			r, err := read(EncodeTicket([]layout.Line{{QR: id, Spans: []layout.Span{{Text: "id"}}}}, o).Body, p)
-			must(t, err)
+			assert.NoError(t, err)
 			native, drawn := p.QR == profile.NativeQR, p.QR == profile.RasterQR && o.Drawer != nil
 			if (len(r.QRs) == 1 && r.QRs[0].Text == id) != native || (len(r.Images) > 0) != drawn {
 				t.Errorf("%s, drawer %v: %q", p.Name, o.Drawer != nil, r.Text)
 			}
 			n := len(r.lines)
-			wantTrue(t, n != 0 && r.lines[n-1].text == "id" && (n <= 1 || native), p.Name, r.Text)
+			assert.True(t, n != 0 && r.lines[n-1].text == "id" && (n <= 1 || native), p.Name, r.Text)
 			// A printer prints no white around its QR codes.
-			wantTrue(t, !native || r.QRs[0].Line >= 1 && strings.Contains(r.Text, "\n▒▒ QR "+id+"\n\n"), p.Name, r.Text)
+			assert.True(t, !native || r.QRs[0].Line > 0 && strings.Contains(r.Text, "\n▒▒ QR "+id+"\n\n"), r.Text)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
@@ -34,7 +35,7 @@ func model(t testing.TB, name string) profile.Profile {
 func drawer(t testing.TB) *raster.Drawer {
 	t.Helper()
 	d, err := raster.New()
-	must(t, err)
+	assert.NoError(t, err)
 	return d
 }
 
@@ -78,7 +79,7 @@ func golden(t *testing.T, file string, o Options) {
 		Spans: []layout.Span{{Text: "0d9e1c52"}}})
 	b := whole(EncodeTicket(lines, o))
 	r, err := read(b, o.Profile)
-	must(t, err)
+	assert.NoError(t, err)
 	// A line of print on a line of text, and a dot for each dot of an image.
 	for _, image := range r.Images {
 		b = bytes.Replace(b, image.Bits, []byte("."), 1)
@@ -89,12 +90,12 @@ func golden(t *testing.T, file string, o Options) {
 	}
 	file = filepath.Join("testdata", file+".txt")
 	if *update {
-		must(t, os.WriteFile(file, []byte(got), 0o644))
+		assert.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	must(t, err)
+	assert.NoError(t, err)
 	diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n"))
-	wantTrue(t, diff == "", "run with -update if this is meant (-want +got):\n"+diff)
+	assert.True(t, diff == "", "run with -update if this is meant (-want +got):\n"+diff)
 }
 
 func TestStreamsMatchTheGoldenFiles(t *testing.T) {
@@ -178,17 +179,17 @@ func TestTheBuzzerSoundsAsConfiguredAndDifferentlyForAVoid(t *testing.T) {
 		p.Buzzer = c.buzzer
 		lines := []layout.Line{{Spans: []layout.Span{{Text: "x"}}}}
 		r, err := read(EncodeTicket(lines, Options{Profile: p, Buzz: c.times, VoidSound: c.void}).Body, p)
-		must(t, err)
+		assert.NoError(t, err)
 		got := ""
 		for _, b := range r.Buzzes {
 			got += string(b.Command)
 		}
-		wantEqual(t, got, c.want, c.buzzer, c.times, c.void)
+		assert.Equal(t, got, c.want, c.buzzer, c.times, c.void)
 	}
 }
 
 func TestTheCodePageChangesOnlyIfNeeded(t *testing.T) {
 	p := model(t, "generic-80mm")
 	got := encode([]layout.Line{{Spans: []layout.Span{{Text: "é € é é"}}}, {Spans: []layout.Span{{Text: "é"}}}}, p)
-	wantEqual(t, bytes.Count(got, []byte("\x1bt")), 2, got)
+	assert.Equal(t, bytes.Count(got, []byte("\x1bt")), 2, got)
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/profile"
@@ -76,8 +77,8 @@ func TestLettersAModelLacksAreReplaced(t *testing.T) {
 		{none, "\x1b@", "[U+FFFD]@"},
 	} {
 		got := printable(c.in, c.p)
-		wantEqual(t, got, c.want, c.in)
-		wantEqual(t, printable(got, c.p), got)
+		assert.Equal(t, got, c.want, c.in)
+		assert.Equal(t, printable(got, c.p), got)
 	}
 }
 
@@ -110,9 +111,9 @@ func TestWithImagesEverythingAFontHasStays(t *testing.T) {
 		if got != c.want && !(c.in[0] == "┌"[0] && strings.HasSuffix(got, " 宫")) { // depends on the font
 			t.Errorf("Printable(%q) = %q, want %q", c.in, got, c.want)
 		}
-		wantEqual(t, Printable(got, o), got)
+		assert.Equal(t, Printable(got, o), got)
 		r, err := read(EncodeTicket([]layout.Line{{Spans: []layout.Span{{Text: got}}}}, o).Body, o.Profile)
-		wantTrue(t, err == nil && (len(r.Images) > 0) == c.drawn, got, len(r.Images) > 0, c.drawn, err)
+		assert.True(t, err == nil && (len(r.Images) > 0) == c.drawn, got, len(r.Images) > 0, c.drawn, err)
 	}
 }
 
@@ -127,10 +128,10 @@ func TestEveryRuneIsPrintable(t *testing.T) {
 
 func TestEveryPageOfEveryProfileCanBeWritten(t *testing.T) {
 	for _, p := range profile.All() {
-		wantEqual(t, len(pages(p)), len(p.CodePages), p.Name)
+		assert.Equal(t, len(pages(p)), len(p.CodePages), p.Name)
 	}
 	for _, name := range profile.PageNames() {
-		wantTrue(t, charmaps()[name] != nil, name)
+		assert.True(t, charmaps()[name] != nil, name)
 	}
 }
 
@@ -141,15 +142,15 @@ func TestTwoByteModeIsSwitchedOnAndOff(t *testing.T) {
 		"宫":     "\x1c&\xb9\xac\x1c.\n",
 		"宫 保":   "\x1c&\xb9\xac\x1c. \x1c&\xb1\xa3\x1c.\n",
 	} {
-		wantEqual(t, printable(in, p), in)
+		assert.Equal(t, printable(in, p), in)
 		got := encode([]layout.Line{{Spans: []layout.Span{{Text: in}}}}, p)
-		wantTrue(t, bytes.Contains(got, []byte("\x1bt\x00"+want)), in, got, want)
+		assert.True(t, bytes.Contains(got, []byte("\x1bt\x00"+want)), in, got, want)
 		r, err := read(got, p)
-		wantTrue(t, err == nil && r.lines[0].text == in && r.lines[0].columns == layout.Width(in), r.lines, err)
+		assert.True(t, err == nil && r.lines[0].text == in && r.lines[0].columns == layout.Width(in), r.lines, err)
 	}
 	chars := charsetOf(Options{Profile: p})
 	for _, r := range "Жα①한" { // one column wide, or of four bytes, which not every ROM has
-		wantTrue(t, chars.twoByte.letter(r) == nil, r)
+		assert.True(t, chars.twoByte.letter(r) == nil, r)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"ticketrail/printer/layout"
@@ -96,26 +95,4 @@ func (r *reading) measure() {
 func hasRealtime(b []byte) bool {
 	return bytes.Contains(b, []byte("\x10\x04")) || bytes.Contains(b, []byte("\x10\x05")) ||
 		bytes.Contains(b, []byte("\x10\x14"))
-}
-
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantEqual checks that got is want. of is what they are about.
-func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
-	t.Helper()
-	wantTrue(t, got == want, fmt.Sprintf("%#v instead of %#v", got, want), of)
-}
-
-// wantTrue checks that something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Errorf("failed: %+v", values)
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/deploy/assert"
 )
 
 // repliesText shows replies on one line: "12 ASB(10 00 00 0f) id(abcd) …".
@@ -75,7 +77,7 @@ func TestRepliesAreRecognizedByTheirFixedBits(t *testing.T) {
 			for cut := range len(tt.in) + 1 {
 				var p Parser
 				got := append(p.Feed([]byte(tt.in[:cut])), p.Feed([]byte(tt.in[cut:]))...)
-				wantEqual(t, repliesText(got), tt.want, tt.in[:cut], tt.in[cut:])
+				assert.Equal(t, repliesText(got), tt.want, tt.in[:cut], tt.in[cut:])
 			}
 		})
 	}
@@ -98,8 +100,8 @@ func FuzzParser(f *testing.F) {
 			got = append(got, parts.Feed(in[at:at+n])...)
 		}
 		d := cmp.Diff(want, got)
-		wantTrue(t, d == "", d)
-		wantTrue(t, len(parts.block) <= maxBlock+2 && len(parts.asb) <= 3, len(parts.block), len(parts.asb))
+		assert.True(t, d == "", d)
+		assert.True(t, len(parts.block) <= maxBlock+2 && len(parts.asb) <= 3, len(parts.block), len(parts.asb))
 		n := 0
 		for _, r := range want {
 			n += max(len(r.Data), 1)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestStatusBitsMatchTheManuals(t *testing.T) {
@@ -44,7 +46,7 @@ func TestStatusBitsMatchTheManuals(t *testing.T) {
 		{"PaperEnd", FromPaper(0x0c), PaperOut},
 		{"PaperEndAndLow", FromPaper(0x0f), PaperOut | PaperLow},
 	} {
-		wantEqual(t, tt.got, tt.want, tt.name)
+		assert.Equal(t, tt.got, tt.want, tt.name)
 	}
 }
 
@@ -58,8 +60,8 @@ func TestEveryConditionHasAName(t *testing.T) {
 	if all != Waiting<<1-1 || slices.Contains(names, "") || all.String() != strings.Join(names, ", ") {
 		t.Errorf("%b: %q", all, all)
 	}
-	wantTrue(t, Condition(0).String() == "ok" && all.Name() == "", "what is no single condition has a name")
-	wantTrue(t, !Blocking.Any(PaperLow|FeedButton|Waiting) && Blocking.Has(PaperOut|CoverOpen), Blocking)
+	assert.True(t, Condition(0).String() == "ok" && all.Name() == "", "what is no single condition has a name")
+	assert.True(t, !Blocking.Any(PaperLow|FeedButton|Waiting) && Blocking.Has(PaperOut|CoverOpen), Blocking)
 }
 
 func TestStatusCommandsMatchTheManuals(t *testing.T) {
@@ -70,6 +72,6 @@ func TestStatusCommandsMatchTheManuals(t *testing.T) {
 		{"GS a on", string(AutoStatus(true)), "\x1da\x0e"},
 		{"GS a off", string(AutoStatus(false)), "\x1da\x00"},
 	} {
-		wantEqual(t, tt.got, tt.want, tt.name)
+		assert.Equal(t, tt.got, tt.want, tt.name)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 )
@@ -24,10 +25,10 @@ func TestTheDefaultWordsFindAllergiesAndNothingElse(t *testing.T) {
 			t.Errorf("%q: marks an allergy: %v, want %s", text, a.Match(text), verdict)
 		}
 	}
-	wantTrue(t, seen["yes"] >= 100 && seen["no"] >= 100, seen)
+	assert.True(t, seen["yes"] >= 100 && seen["no"] >= 100, seen)
 
 	for _, e := range UsualAlarms() {
-		wantTrue(t, strings.HasPrefix(e, "-") || a.Match("x "+strings.TrimPrefix(e, "*")), e)
+		assert.True(t, strings.HasPrefix(e, "-") || a.Match("x "+strings.TrimPrefix(e, "*")), e)
 	}
 }
 
@@ -64,9 +65,9 @@ func TestAWordIsFoundWhereTheEntrySays(t *testing.T) {
 		{"-nut", "nut", false},
 		{"!", "!", false},
 	} {
-		wantEqual(t, NewAlarms(strings.Split(x.entries, ",")).Match(x.text), x.want, x.entries, x.text)
+		assert.Equal(t, NewAlarms(strings.Split(x.entries, ",")).Match(x.text), x.want, x.entries, x.text)
 	}
-	wantTrue(t, !(*Alarms)(nil).Match("nut"), "no words find something")
+	assert.True(t, !(*Alarms)(nil).Match("nut"), "no words find something")
 }
 
 func TestAMegabyteOfAnyTextIsSearched(t *testing.T) {
@@ -75,7 +76,7 @@ func TestAMegabyteOfAnyTextIsSearched(t *testing.T) {
 	a := NewAlarms(UsualAlarms())
 	for text, want := range map[string]bool{"allerg": true, "no allergies ": false, "a\u0301": false, "\u0301": false,
 		"过": false, "- ": false, "\x00": false, "\xff": false, "กำ": false} {
-		wantEqual(t, a.Match(strings.Repeat(text, 1<<20/len(text))), want, text)
+		assert.Equal(t, a.Match(strings.Repeat(text, 1<<20/len(text))), want, text)
 	}
 }
 
@@ -108,11 +109,11 @@ func TestAnAlarmIsWhiteOnBlackFromEdgeToEdge(t *testing.T) {
 			continue
 		}
 		seen += text + "\n"
-		wantTrue(t, all && l.Width() == 32, text, l.Spans)
+		assert.True(t, all && l.Width() == 32, text, l.Spans)
 	}
 	want := "! nuts!\nat once\n2x No nuts cake\n! nuts kill her, so please\nbe careful with all of\nthe pans\nnuts\n"
 	diff := cmp.Diff(want, seen)
-	wantTrue(t, diff == "", diff)
+	assert.True(t, diff == "", diff)
 }
 
 func TestWithoutWhiteOnBlackAnAlarmIsInCapitalsInAFrame(t *testing.T) {
@@ -127,6 +128,6 @@ func TestACancelledAllergyIsACancellation(t *testing.T) {
 		want := ComposeWith(d, o)
 		o.Alarms = NewAlarms([]string{"nuts"})
 		diff := cmp.Diff(want, ComposeWith(d, o))
-		wantTrue(t, diff == "", diff)
+		assert.True(t, diff == "", diff)
 	}
 }

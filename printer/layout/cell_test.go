@@ -1,6 +1,10 @@
 package layout
 
-import "testing"
+import (
+	"testing"
+
+	"ticketrail/deploy/assert"
+)
 
 func TestACSVCellIsNoFormulaAndHasNoControlCharacters(t *testing.T) {
 	for in, want := range map[string]string{
@@ -12,6 +16,6 @@ func TestACSVCellIsNoFormulaAndHasNoControlCharacters(t *testing.T) {
 		"a\u202egnp.exe": "a gnp.exe", "a\u2066b\u2069": "a b ", "\u200f=1": "' =1", "\u061ca": " a",
 		"a\u200cb": "a\u200cb",
 	} {
-		wantEqual(t, Cell(in), want, in)
+		assert.Equal(t, Cell(in), want, in)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -221,7 +222,7 @@ func TestIndentationStopsAtAThirdOfTheWidth(t *testing.T) {
 		text := content(Compose(d, columns, "bar"))
 		tooFar := strings.Count(text, "\n"+spaces(columns/3+1))
 		n := strings.Count(text, "ω")
-		wantTrue(t, n == 65 && tooFar == 0 && strings.Contains(text, " ›› ω"), columns, n, tooFar, text)
+		assert.True(t, n == 65 && tooFar == 0 && strings.Contains(text, " ›› ω"), columns, n, tooFar, text)
 	}
 }
 
@@ -267,7 +268,7 @@ func TestCleanTextHoldsNoCommands(t *testing.T) {
 		"\u009b31mred":          "\ufffd31mred",
 		"zero\u200bwidth\ufeff": "zero width ",
 	} {
-		wantEqual(t, Clean(in), want, in)
+		assert.Equal(t, Clean(in), want, in)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -130,7 +131,7 @@ func golden(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n"))
-	wantTrue(t, diff == "", "run with -update if this is meant (-want +got):\n"+diff)
+	assert.True(t, diff == "", "run with -update if this is meant (-want +got):\n"+diff)
 }
 
 func TestTicketsMatchTheGoldenFiles(t *testing.T) {
@@ -144,19 +145,5 @@ func TestTicketsMatchTheGoldenFiles(t *testing.T) {
 				golden(t, file, Plain(Compose(d, columns, "grill"), columns))
 			})
 		}
-	}
-}
-
-// wantEqual checks that got is want. of is what they are about.
-func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
-	t.Helper()
-	wantTrue(t, got == want, fmt.Sprintf("%#v instead of %#v", got, want), of)
-}
-
-// wantTrue checks that something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Errorf("failed: %+v", values)
 	}
 }

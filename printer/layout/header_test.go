@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -31,10 +32,10 @@ func TestFieldsShareALineIfTheyHaveOneSizeOrWouldBeAlone(t *testing.T) {
 	} {
 		got := strings.Split(content(ComposeWith(d, Options{Columns: 42, Header: c.fields})), "\n")[2:]
 		for i, want := range c.want {
-			wantTrue(t, strings.HasPrefix(got[i], want), c.fields, i, got[i], want)
+			assert.True(t, strings.HasPrefix(got[i], want), c.fields, i, got[i], want)
 		}
 		n := len(c.want)
-		wantTrue(t, strings.HasPrefix(got[n], "="), c.fields, n, got[n])
+		assert.True(t, strings.HasPrefix(got[n], "="), c.fields, n, got[n])
 	}
 }
 
@@ -42,7 +43,7 @@ func TestFieldsShareALineOnlyWithTwoColumnsBetweenThem(t *testing.T) {
 	for number, want := range map[string]string{"12345": "#12345  Table 12\n", "123456": "#123456\nTable 12\n"} {
 		d := ticket.Delivery{Ticket: ticket.Ticket{Number: number, Table: "12"}}
 		got := content(ComposeWith(d, Options{Columns: 16, NumberSize: Size{1, 2}, TableSize: Size{1, 2}}))
-		wantTrue(t, strings.HasPrefix(got, want), got, want)
+		assert.True(t, strings.HasPrefix(got, want), got, want)
 	}
 }
 
@@ -58,7 +59,7 @@ func TestTheOtherStationsOfTheOrderAreNamedAtTheFoot(t *testing.T) {
 	}
 	for _, lines := range [][]Line{ComposeWith(d, Options{Columns: 42, NoAlsoAt: true}), Compose(everyday(), 42, "")} {
 		got := firstWith(lines, "ALSO")
-		wantTrue(t, got == "", got)
+		assert.True(t, got == "", got)
 	}
 }
 
@@ -67,7 +68,7 @@ func TestTheTopMarginIsBlankLinesAboveEverything(t *testing.T) {
 	d.Doubt = true
 	for margin, want := range map[int]int{0: 0, 6: 6} {
 		got := content(ComposeWith(d, Options{Columns: 42, TopMargin: margin}))
-		wantEqual(t, len(got)-len(strings.TrimLeft(got, "\n")), want, margin)
+		assert.Equal(t, len(got)-len(strings.TrimLeft(got, "\n")), want, margin)
 	}
 }
 
@@ -86,7 +87,7 @@ func TestARepetitionSaysInItsBarWhatToDoAndThenTheNumber(t *testing.T) {
 
 	d.Doubt, d.Reprint, d.Attempt = false, false, 2
 	s := content(Compose(d, 42, ""))
-	wantTrue(t, !strings.Contains(s, possibleDuplicate), s)
+	assert.True(t, !strings.Contains(s, possibleDuplicate), s)
 }
 
 func TestALineOfTheConfigurationPrintsTheFieldsThatItNames(t *testing.T) {
@@ -117,10 +118,10 @@ func TestWhatMayBeCancelledIsAskedInTheStyleOfAVoid(t *testing.T) {
 	lines := ComposeWith(d, Options{Columns: 42})
 	for _, question := range []string{"** cancelled? flow: CANCELLED **", "** cancelled? step: VOIDED **"} {
 		st := sizeOf(t, lines, question)
-		wantTrue(t, st.Invert && st.Red, question, st)
+		assert.True(t, st.Invert && st.Red, question, st)
 	}
 	got := Plain(lines, 42)
-	wantTrue(t, !strings.Contains(got, "VOID **  "), got)
+	assert.True(t, !strings.Contains(got, "VOID **  "), got)
 }
 
 func TestTheTimeThatIsPromisedPrintsInTheVenuesZone(t *testing.T) {
@@ -131,6 +132,6 @@ func TestTheTimeThatIsPromisedPrintsInTheVenuesZone(t *testing.T) {
 		"2026-02-07T00:30:00Z":         "Wanted Sat 7 Feb 11:30", "half past\nseven": "Wanted half past seven", "": "",
 	} {
 		tk := ticket.Ticket{Promised: promised, Zone: "Australia/Melbourne", Received: received}
-		wantEqual(t, Wanted(&tk), want, promised)
+		assert.Equal(t, Wanted(&tk), want, promised)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -28,7 +29,7 @@ func TestEachRefiredItemIsMarkedOnceAboveItsModifiers(t *testing.T) {
 		"a cancelled item":                          {[]ticket.Line{void}, 0},
 		"a modifier of an item that is not refired": {[]ticket.Line{again, item, modifier}, 2},
 	} {
-		wantEqual(t, strings.Count(content(Compose(order(c.lines...), 42, "")), refire), c.want, name)
+		assert.Equal(t, strings.Count(content(Compose(order(c.lines...), 42, "")), refire), c.want, name)
 	}
 }
 
@@ -42,7 +43,7 @@ func TestFieldsThatNothingReadsAreSmallUnlessTheyAreAlarms(t *testing.T) {
 	} {
 		style := sizeOf(t, lines, text)
 		alarm := text == "contains: nuts"
-		wantTrue(t, (style == Style{}) == small && (!alarm || style.Width == 2 && style.Height == 2), text, style)
+		assert.True(t, (style == Style{}) == small && (!alarm || style.Width == 2 && style.Height == 2), text, style)
 	}
 }
 
@@ -53,7 +54,7 @@ func TestANoteHasOneExclamationMarkAtItsEdge(t *testing.T) {
 	} {
 		item := ticket.Line{Quantity: "1", Name: "Soup", Notes: []string{note}}
 		got := content(Compose(order(item), 48, ""))
-		wantTrue(t, strings.Contains(got, " "+want), note, got, want)
+		assert.True(t, strings.Contains(got, " "+want), note, got, want)
 	}
 }
 
@@ -62,7 +63,7 @@ func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 	d.Ticket.Kind = ticket.ExpiredList
 	lines := ComposeWith(d, Options{Columns: 32, BlankLines: 3, Header: []string{}})
 	text := content(lines)
-	wantTrue(t, strings.Contains(text, "#18 Table B1\n#19 Table B22345\n"), text)
+	assert.True(t, strings.Contains(text, "#18 Table B1\n#19 Table B22345\n"), text)
 	if got, want := sizeOf(t, lines, "B22345"), (Style{Bold: true, Width: 1, Height: 2}); got != want {
 		t.Errorf("a line of the list is %+v, want %+v", got, want)
 	}
@@ -79,10 +80,10 @@ func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *
 		Alarms: NewAlarms([]string{"nuts"})}) {
 		text := strings.TrimRight(content([]Line{l}), " \n")
 		red := slices.ContainsFunc(l.Spans, func(s Span) bool { return s.Red })
-		wantTrue(t, red == strings.HasPrefix(text, "* ") || text == edge, text, red)
+		assert.True(t, red == strings.HasPrefix(text, "* ") || text == edge, text, red)
 		if mark := l.Spans[min(1, max(len(l.Spans)-1, 0)):]; strings.HasPrefix(text, "* VOID") {
 			last := mark[len(mark)-3]
-			wantTrue(t, mark[0].Height == last.Height && mark[0].Width >= last.Width, mark[0], last)
+			assert.True(t, mark[0].Height == last.Height && mark[0].Width >= last.Width, mark[0], last)
 		}
 		got += strings.Join(strings.Fields(strings.ReplaceAll(text, edge, "-")), " ") + "|"
 	}
@@ -91,7 +92,7 @@ func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *
 		"=============== RUSH ===============|" +
 		"-|* VOID 3x Soup *|* VOID ! hot *|-|* VOID 1x Fish *|* VOID ** cancelled? no ** *|-|" +
 		"============= REFIRE =============|1x Cake|-|* NO NUTS *|-|No cream|-|* ** cancelled? VOIDED ** *|-|"
-	wantTrue(t, strings.HasPrefix(got, want), got, want)
+	assert.True(t, strings.HasPrefix(got, want), got, want)
 }
 
 func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
@@ -120,7 +121,7 @@ func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
 				got += "cut|"
 			}
 		}
-		wantEqual(t, got, want, cut)
+		assert.Equal(t, got, want, cut)
 	}
 	if st := sizeOf(t, ComposeWith(d, Options{Columns: 42, Cut: ByItem}), "Priya"); st.Height != 2 {
 		t.Errorf("the name that is called out is %+v", st)
@@ -154,14 +155,14 @@ func TestARushIsMarkedUnlessItIsCancelled(t *testing.T) {
 	}
 	d.Ticket.Void = true
 	got := firstWith(Compose(d, 48, ""), rush)
-	wantTrue(t, got == "", got)
+	assert.True(t, got == "", got)
 }
 
 func TestABannerIsBlackFromEdgeToEdgeAndDoubleWidthOnTwiceItsColumns(t *testing.T) {
 	for columns, want := range map[int]int{6: 1, 7: 1, 8: 2, 9: 2} { // VOID has 4 letters
 		x := composer{columns: columns}
 		x.warning(void)
-		wantTrue(t, len(x.lines) == 1 && x.lines[0].Width() == columns, columns, x.lines)
+		assert.True(t, len(x.lines) == 1 && x.lines[0].Width() == columns, columns, x.lines)
 		if st := sizeOf(t, x.lines, void); st.widthFactor() != want {
 			t.Errorf("%d columns: the banner is %+v, want width %d", columns, st, want)
 		}
@@ -175,6 +176,6 @@ func TestALabelWiderThanHalfOfItsLineWrapsWithTheText(t *testing.T) {
 	} {
 		x := composer{columns: 20}
 		x.flow(paragraph{label: []Span{{Text: label}}, text: "Soup croutons"})
-		wantEqual(t, content(x.lines), want)
+		assert.Equal(t, content(x.lines), want)
 	}
 }

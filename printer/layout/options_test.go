@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -51,7 +52,7 @@ func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 	d.For, d.Down, d.Doubt = "hot-line_2\x1b@ süß", "printer", true
 	got := strings.Join(strings.Fields(content(ComposeWith(d, o))), " ")
 	for _, want := range []string{possibleDuplicate, "FOR HOT LINE 2\ufffd@ SÜSS (printer down)", "COPY 2/2"} {
-		wantTrue(t, strings.Contains(got, want), want, got)
+		assert.True(t, strings.Contains(got, want), want, got)
 	}
 
 	d.Down = ""
@@ -59,7 +60,7 @@ func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 		t.Errorf("nothing is known to be down:\n%s", got)
 	}
 	got = content(ComposeWith(everyday(), Options{Columns: 42, Copy: 1, Copies: 1}))
-	wantTrue(t, !strings.Contains(got, "COPY") && !strings.Contains(got, "FOR"), got)
+	assert.True(t, !strings.Contains(got, "COPY") && !strings.Contains(got, "FOR"), got)
 }
 
 func TestUpperCaseFollowsTheLanguage(t *testing.T) {
@@ -76,7 +77,7 @@ func TestUpperCaseFollowsTheLanguage(t *testing.T) {
 		"ﬁsh":          "FISH",
 		"":             "",
 	} {
-		wantEqual(t, upperCase(in), want, in)
+		assert.Equal(t, upperCase(in), want, in)
 	}
 }
 
@@ -98,10 +99,10 @@ func TestEachFieldOfTheHeaderPrints(t *testing.T) {
 	d.Ticket.Course, d.Ticket.Customer, d.Ticket.Promised = "Mains", "Ana", "19:30"
 	for _, f := range HeaderFields() {
 		got := content(ComposeWith(d, Options{Columns: 42, Header: []string{f}}))
-		wantTrue(t, strings.Count(got, "=") >= 3*42, f, got)
+		assert.True(t, strings.Count(got, "=") >= 3*42, f, got)
 	}
 	got := content(ComposeWith(everyday(), Options{Columns: 42, Header: []string{"nothing"}}))
-	wantTrue(t, !strings.HasPrefix(got, "=") && !strings.Contains(got, "#7"), got)
+	assert.True(t, !strings.HasPrefix(got, "=") && !strings.Contains(got, "#7"), got)
 }
 
 func TestBlankLinesSeparateItems(t *testing.T) {
@@ -118,7 +119,7 @@ func TestBlankLinesSeparateItems(t *testing.T) {
 func TestTheWidthOfThePaperIsLimited(t *testing.T) {
 	for columns, want := range map[int]int{-1: 16, 15: 16, 17: 17, 255: 255, 256: 255} {
 		lines := Compose(everyday(), columns, "")
-		wantEqual(t, Width(strings.TrimRight(firstWith(lines, "===="), "\n")), want, columns)
+		assert.Equal(t, Width(strings.TrimRight(firstWith(lines, "===="), "\n")), want, columns)
 	}
 }
 
@@ -150,9 +151,9 @@ func TestTheRequestIsAQRCodeWithItsTextBelow(t *testing.T) {
 			if l.QR != "" {
 				codes++
 				below := strings.Join(strings.Fields(content(lines[i:])), "")
-				wantTrue(t, l.QR == c.id && strings.HasPrefix(below, c.id), c.id, l.QR, below)
+				assert.True(t, l.QR == c.id && strings.HasPrefix(below, c.id), c.id, l.QR, below)
 			}
 		}
-		wantEqual(t, codes, c.want, c)
+		assert.Equal(t, codes, c.want, c)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/unicode/norm"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -15,7 +16,7 @@ func TestComposedAndDecomposedTextPrintAlike(t *testing.T) {
 			return Compose(order(ticket.Line{Quantity: "1", Name: s, Notes: []string{s}}), 42, s)
 		}
 		diff := cmp.Diff(with(text), with(norm.NFD.String(text)))
-		wantTrue(t, diff == "", text, diff)
+		assert.True(t, diff == "", text, diff)
 	}
 }
 
@@ -29,7 +30,7 @@ func TestJoinersLeaveNoGap(t *testing.T) {
 		"a\u2060b\u200bc\u00ad": "ab c",
 	} {
 		var c composer
-		wantEqual(t, c.text(in), want, in)
+		assert.Equal(t, c.text(in), want, in)
 	}
 }
 
@@ -56,7 +57,7 @@ func TestTextWithoutSpacesBreaksWhereAllowed(t *testing.T) {
 	} {
 		got := wrap(c.text, c.room)
 		diff := cmp.Diff(c.want, got)
-		wantTrue(t, diff == "", c.text, c.room, diff)
+		assert.True(t, diff == "", c.text, c.room, diff)
 	}
 }
 
@@ -78,5 +79,5 @@ func TestRightToLeftLinesAreAlignedAtTheRight(t *testing.T) {
 	}
 	want := []string{"2x שווארמה בלאפה<", "      cola עם קרח<"[1:], "hummus עם קרח>", "and then some>"}
 	diff := cmp.Diff(want, got)
-	wantTrue(t, diff == "", diff)
+	assert.True(t, diff == "", diff)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -105,7 +106,7 @@ func TestTextIsAsLargeAsConfiguredAndAsThePaperHasRoomFor(t *testing.T) {
 		for want, texts := range c.want {
 			for text := range strings.SplitSeq(texts, "|") {
 				got := sizeOf(t, lines, text)
-				wantTrue(t, (Size{got.Width, got.Height}) == want && got.Bold == (want != Size{}), c.o, text, got, want)
+				assert.True(t, (Size{got.Width, got.Height}) == want && got.Bold == (want != Size{}), text, got, want)
 			}
 		}
 	}
@@ -157,6 +158,6 @@ func TestTheLinesOfAnItemAreWrittenLikeThis(t *testing.T) {
 		for _, l := range ComposeWith(order(c.lines...), Options{Columns: c.columns, Header: []string{}}) {
 			got.WriteString(strings.TrimRight(content([]Line{l}), " \n") + "\n")
 		}
-		wantTrue(t, strings.HasPrefix(got.String(), c.want), c.columns, got.String(), c.want)
+		assert.True(t, strings.HasPrefix(got.String(), c.want), c.columns, got.String(), c.want)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	yaml "go.yaml.in/yaml/v3"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestEveryModelIsComplete(t *testing.T) {
@@ -17,16 +19,16 @@ func TestEveryModelIsComplete(t *testing.T) {
 		if got, ok := Lookup(p.Name); !ok || !cmp.Equal(got, p) {
 			t.Fatalf("%q is listed, but Lookup returns something else", p.Name)
 		}
-		wantTrue(t, p.Columns >= 20 && p.Dots >= p.Columns*8 && p.About != "", p.Name, p.About, p.Columns, p.Dots)
-		wantTrue(t, p.FeedBeforeCut >= 1 && (p.Cutter != NoCutter || p.FeedBeforeCut >= 4), p.Name, p.FeedBeforeCut)
-		wantTrue(t, len(p.CodePages) != 0 && p.CodePages[0] == (CodePage{0, "CP437"}), p.Name, p.CodePages)
-		wantTrue(t, p.Buzzer != DrawerPort, p.Name)
+		assert.True(t, p.Columns >= 20 && p.Dots >= p.Columns*8 && p.About != "", p.Name, p.About, p.Columns, p.Dots)
+		assert.True(t, p.FeedBeforeCut >= 1 && (p.Cutter != NoCutter || p.FeedBeforeCut >= 4), p.Name, p.FeedBeforeCut)
+		assert.True(t, len(p.CodePages) != 0 && p.CodePages[0] == (CodePage{0, "CP437"}), p.Name, p.CodePages)
+		assert.True(t, p.Buzzer != DrawerPort, p.Name)
 		want := Auto
 		if strings.HasPrefix(p.Name, "epson-tm-u220") {
 			want = ByStatus
-			wantTrue(t, p.Raster == NoRaster && p.Sizing == Doubled && p.TwoColour, p.Name, p)
+			assert.True(t, p.Raster == NoRaster && p.Sizing == Doubled && p.TwoColour, p.Name, p)
 		}
-		wantTrue(t, p.Confirm == want, p.Name, p.Confirm, want)
+		assert.True(t, p.Confirm == want, p.Name, p.Confirm, want)
 	}
 	if _, ok := Lookup("typewriter"); ok {
 		t.Error("a model that is not there was found")
@@ -39,7 +41,7 @@ func TestTheDocumentedModelsExist(t *testing.T) {
 		"epson-tm-u220b", "generic-58mm", "generic-80mm", "rongta-80mm", "star-escpos", "xprinter-80mm",
 	}
 	diff := cmp.Diff(want, Names())
-	wantTrue(t, diff == "", diff)
+	assert.True(t, diff == "", diff)
 }
 
 func TestAModelWithAMistakeIsRefused(t *testing.T) {
@@ -63,7 +65,7 @@ func TestANumberMayHaveAnyTypeThatAFileIsDecodedTo(t *testing.T) {
 	want.Columns, want.Dots, want.FeedBeforeCut, want.LinesPerSecond = 42, 512, 6, 12
 	want.CodePages = []CodePage{{2, "CP850"}}
 	diff := cmp.Diff(want, got)
-	wantTrue(t, err == nil && diff == "", err, diff)
+	assert.True(t, err == nil && diff == "", err, diff)
 	if again, _ := Lookup("generic-80mm"); !cmp.Equal(again, p) {
 		t.Error("an override changed the model")
 	}
@@ -81,7 +83,7 @@ func TestEachWordThatTheProgramKnowsIsAValueOfItsKey(t *testing.T) {
 		"confirm":  fmt.Sprint([]Confirm{Auto, ByProcessID, ByStatus, NoConfirm}),
 	} {
 		for _, k := range p.keys() {
-			wantTrue(t, k.name != name || fmt.Sprint(k.words) == words, name, k.words, words)
+			assert.True(t, k.name != name || fmt.Sprint(k.words) == words, name, k.words, words)
 		}
 	}
 }
@@ -115,14 +117,14 @@ func TestTheErrorOfAnInvalidOverrideNamesTheValidValues(t *testing.T) {
 	} {
 		got, err := p.Override(map[string]any{c.key: c.v})
 		if c.want == "" {
-			wantTrue(t, err == nil, c.key, c.v, err)
+			assert.True(t, err == nil, c.key, c.v, err)
 			continue
 		}
-		wantTrue(t, err != nil && strings.HasPrefix(err.Error(), c.want), c.key, c.v, err, c.want)
-		wantTrue(t, cmp.Equal(got, p), c.key, c.v)
+		assert.True(t, err != nil && strings.HasPrefix(err.Error(), c.want), c.key, c.v, err, c.want)
+		assert.True(t, cmp.Equal(got, p), c.key, c.v)
 	}
 	_, err := p.Override(map[string]any{"raster": "none", "qr": "raster", "two_byte": "gb18030", "sizing": "doubled"})
-	wantTrue(t, err != nil && strings.Count(err.Error(), "\n") == 1, err)
+	assert.True(t, err != nil && strings.Count(err.Error(), "\n") == 1, err)
 }
 
 func TestErrorsAreShortAndContainNoControlCharacters(t *testing.T) {
@@ -155,15 +157,7 @@ func TestTheYAMLAndTheJSONOfAProfileAreValidOverrides(t *testing.T) {
 			delete(over, "name")
 			got, err := Profile{Name: want.Name}.Override(over)
 			diff := cmp.Diff(want, got)
-			wantTrue(t, err == nil && diff == "", want.Name, err, diff)
+			assert.True(t, err == nil && diff == "", want.Name, err, diff)
 		}
-	}
-}
-
-// wantTrue checks that something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Errorf("failed: %+v", values)
 	}
 }

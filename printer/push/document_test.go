@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -31,17 +32,17 @@ func TestDocumentsMatchThePublishedSchema(t *testing.T) {
 				original = json.RawMessage(`{"id":"rec-1","items":[{"name":"Burger"}]}`)
 			}
 			got, err := json.MarshalIndent(NewDocument(d, original), "", "  ")
-			must(t, err)
+			assert.NoError(t, err)
 			got = append(got, '\n')
 			golden := filepath.Join("testdata", "documents", name+".json")
 			if *update {
-				must(t, os.MkdirAll(filepath.Dir(golden), 0o755))
+				assert.NoError(t, os.MkdirAll(filepath.Dir(golden), 0o755))
 				if err := os.WriteFile(golden, got, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
 			want, err := os.ReadFile(golden)
-			must(t, err)
+			assert.NoError(t, err)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("document (-want +got):\n%s", diff)
 			}
@@ -58,7 +59,7 @@ func TestDocumentsMatchThePublishedSchema(t *testing.T) {
 func TestTheSchemaRefusesWhatIsNoTicket(t *testing.T) {
 	published, _ := schemas(t)
 	good, err := json.Marshal(NewDocument(examples()["everyday"], nil))
-	must(t, err)
+	assert.NoError(t, err)
 	for _, change := range []string{
 		`"version":1 → "version":2`, `"job":1017 → "job":"1017"`, `"id":"1017- → "id":"x1017-`,
 		`"void":false → "void":0`,
@@ -92,12 +93,12 @@ func TestWhateverATicketSaysItsDocumentFitsTheSchema(t *testing.T) {
 		}
 		raw := rapid.SampledFrom([]string{"", "{", `{"a":[1,"<"]}`, "null"}).Draw(t, "original")
 		got, err := json.Marshal(NewDocument(d, json.RawMessage(raw)))
-		must(t, err)
+		assert.NoError(t, err)
 		if err := fails(t, strict, got); err != nil {
 			t.Fatalf("%v\n%s", err, got)
 		}
 		var back Document
-		must(t, json.Unmarshal(got, &back))
+		assert.NoError(t, json.Unmarshal(got, &back))
 		if len(back.Lines) != len(d.Ticket.Lines) {
 			t.Fatalf("%d lines of %d", len(back.Lines), len(d.Ticket.Lines))
 		}
@@ -115,15 +116,15 @@ func schemas(t *testing.T) (published, strict *jsonschema.Schema) {
 	t.Helper()
 	compile := func(change func(map[string]any)) *jsonschema.Schema {
 		text, err := os.ReadFile("schema.json")
-		must(t, err)
+		assert.NoError(t, err)
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		must(t, err)
+		assert.NoError(t, err)
 		eachObject(doc, change)
 		c := jsonschema.NewCompiler()
 		c.AssertFormat()
-		must(t, c.AddResource("urn:test", doc))
+		assert.NoError(t, c.AddResource("urn:test", doc))
 		s, err := c.Compile("urn:test")
-		must(t, err)
+		assert.NoError(t, err)
 		return s
 	}
 	return compile(func(map[string]any) {}), compile(func(o map[string]any) {
@@ -150,9 +151,9 @@ func eachObject(v any, f func(map[string]any)) {
 }
 
 // fails returns why a document does not match a schema.
-func fails(t fataler, s *jsonschema.Schema, doc []byte) error {
+func fails(t assert.T, s *jsonschema.Schema, doc []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	must(t, err)
+	assert.NoError(t, err)
 	return s.Validate(v)
 }
 

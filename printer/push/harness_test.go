@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -87,7 +88,7 @@ func pushTo(t *testing.T, dial func(context.Context, string, string) (net.Conn, 
 		f(&o)
 	}
 	p, err := New(o)
-	must(t, err)
+	assert.NoError(t, err)
 	return p
 }
 
@@ -117,18 +118,4 @@ func rawServer(t *testing.T, answer func(c net.Conn)) func(context.Context, stri
 	})
 	t.Cleanup(func() { n.Close(); running.Wait() })
 	return n.Dial
-}
-
-// A fataler is a test of Go or of rapid.
-type fataler interface {
-	Helper()
-	Fatal(...any)
-}
-
-// must ends the test at an error.
-func must(t fataler, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

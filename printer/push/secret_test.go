@@ -17,6 +17,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -29,12 +30,12 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		name = filepath.Join(dir, name)
-		must(t, os.WriteFile(name, []byte(text), 0o600))
+		assert.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 		return name
 	}
 	token, secret := file("token", "s3cret-one\n"), file("secret", vectorSecret)
 	check, err := standardwebhooks.NewWebhook(vectorSecret)
-	must(t, err)
+	assert.NoError(t, err)
 	code := http.StatusForbidden
 	var auth []string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +54,7 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 	p, err := New(Options{
 		URL: srv.URL + "/s3cret", TokenFile: token, SecretFile: secret, Timeout: testTime,
 	})
-	must(t, err)
+	assert.NoError(t, err)
 	_, err = p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
 	if !ticket.IsNotReady(err) || !strings.Contains(err.Error(),
 		"403 Forbidden: \ufffd[1mwrong token Bearer [secret] for whsec_[secret]") ||
@@ -81,7 +82,7 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 		assertNoSecret(t, fmt.Sprint(err))
 		file(name, string(was))
 	}
-	must(t, os.Remove(token))
+	assert.NoError(t, os.Remove(token))
 	if _, err = p.Print(t.Context(), order(4, "Burger"), new(beginCounter).begin); !ticket.IsNotReady(err) ||
 		!strings.Contains(err.Error(), token) {
 		t.Errorf("without the file: %v", err)
@@ -95,9 +96,9 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	defer srv.Close()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	pemCert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-	must(t, os.WriteFile(ca, pemCert, 0o600))
+	assert.NoError(t, os.WriteFile(ca, pemCert, 0o600))
 	p, err := New(Options{URL: srv.URL, Timeout: testTime})
-	must(t, err)
+	assert.NoError(t, err)
 	var b beginCounter
 	if _, err := p.Print(t.Context(), order(1, "Burger"), b.begin); err == nil || b.times() != 0 ||
 		!strings.Contains(err.Error(), "ca_file") {
@@ -120,7 +121,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())
 		}})
-	must(t, err)
+	assert.NoError(t, err)
 	b.n.Store(0)
 	if _, err := other.Print(t.Context(), order(3, "Burger"), b.begin); err == nil || b.times() != 0 || taken != 1 {
 		t.Errorf("who is vouched for under another name gets tickets: %v, begun %d times", err, b.times())
@@ -128,7 +129,7 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	if err := other.Check(t.Context()); err == nil {
 		t.Error("the check finds nothing wrong with the name")
 	}
-	must(t, os.WriteFile(ca, []byte("nothing"), 0o600))
+	assert.NoError(t, os.WriteFile(ca, []byte("nothing"), 0o600))
 	if _, err := p.Print(t.Context(), order(2, "Burger"), b.begin); !ticket.IsNotReady(err) {
 		t.Errorf("with a file that holds none: %v", err)
 	}

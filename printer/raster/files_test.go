@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-text/typesetting/language"
 	"golang.org/x/image/font/gofont/goregular"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
@@ -46,7 +48,7 @@ func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
 
 	good, none, large := write(t, "good.ttf", goregular.TTF), filepath.Join(t.TempDir(), "none.ttf"),
 		write(t, "large.ttf", nil)
-	must(t, os.Truncate(large, maxFontBytes+1))
+	assert.NoError(t, os.Truncate(large, maxFontBytes+1))
 	paths = append(paths, none, good, t.TempDir(), large)
 	d, err := New(paths...)
 	if err == nil {
@@ -55,10 +57,10 @@ func TestAnUnreadableFontIsReportedAndTheOthersAreUsed(t *testing.T) {
 	for _, want := range []string{
 		none + ": no such file or directory; use", "not a regular file; use", "at most 64 MB",
 	} {
-		wantTrue(t, strings.Contains(err.Error(), want), want, err)
+		assert.True(t, strings.Contains(err.Error(), want), want, err)
 	}
 	lines := strings.Count(err.Error(), "\n") + 1
-	wantTrue(t, lines == len(paths)-1 && len(d.fonts) == 1 && d.fonts[0].path == good, len(d.fonts), len(paths), err)
+	assert.True(t, lines == len(paths)-1 && len(d.fonts) == 1 && d.fonts[0].path == good, len(d.fonts), len(paths), err)
 }
 
 func TestTheFirstFontOfACollectionIsUsed(t *testing.T) {
@@ -71,7 +73,7 @@ func TestTheFirstFontOfACollectionIsUsed(t *testing.T) {
 	}
 	collection := appendAll(nil, []byte("ttcf"), uint32(0x10000), uint32(1), uint32(header), font)
 	d := drawer(t, write(t, "fonts.ttc", collection))
-	wantTrue(t, d.fonts[0].hasAll([]rune("g")) && !d.fonts[0].hasAll([]rune("宫")), "it has other characters")
+	assert.True(t, d.fonts[0].hasAll([]rune("g")) && !d.fonts[0].hasAll([]rune("宫")), "it has other characters")
 }
 
 func TestTheOutlinesOfAFontAreNotReadBeforeTheyAreDrawn(t *testing.T) {
@@ -83,20 +85,20 @@ func TestTheOutlinesOfAFontAreNotReadBeforeTheyAreDrawn(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	wantTrue(t, open <= load/10, open, load)
+	assert.True(t, open <= load/10, open, load)
 }
 
 func TestARemovedFontGivesABoxNotALostTicket(t *testing.T) {
 	path := write(t, "font.ttf", goregular.TTF)
 	d := drawer(t, path)
-	must(t, os.Remove(path))
+	assert.NoError(t, os.Remove(path))
 	if m, ok := d.fonts[0].draw(unit{text: []rune("x"), columns: 1}, cellFor(12), simplified); ok {
 		t.Errorf("it draws %v", m)
 	}
 	c := cellFor(12)
 	m, _ := d.unit(unit{font: 0, text: []rune("x"), columns: 1}, c, c, simplified)
 	checkImage(t, m, c.w, c.h)
-	wantTrue(t, m.black(0, c.h/2), "there is no box")
+	assert.True(t, m.black(0, c.h/2), "there is no box")
 }
 
 func FuzzFont(f *testing.F) {
@@ -109,7 +111,7 @@ func FuzzFont(f *testing.F) {
 		path := write(t, "font.ttf", b)
 		d, err := New(path)
 		if err != nil {
-			wantTrue(t, strings.Contains(err.Error(), path), err)
+			assert.True(t, strings.Contains(err.Error(), path), err)
 			return
 		}
 		c := cellFor(12)

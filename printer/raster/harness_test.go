@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"flag"
-	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -19,6 +18,7 @@ import (
 	"github.com/go-text/typesetting/font/opentype"
 	"golang.org/x/image/font/gofont/goregular"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 )
 
@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func drawer(t testing.TB, fonts ...string) *Drawer {
 	t.Helper()
 	d, err := New(fonts...)
-	must(t, err)
+	assert.NoError(t, err)
 	return d
 }
 
@@ -50,7 +50,7 @@ func printed(d *Drawer, columns, dots int, style layout.Style, text string) []Im
 func write(t testing.TB, name string, b []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	must(t, os.WriteFile(path, b, 0o644))
+	assert.NoError(t, os.WriteFile(path, b, 0o644))
 	return path
 }
 
@@ -65,9 +65,9 @@ var foreign = map[rune]rune{
 func madeFont(t testing.TB, more ...opentype.Table) string {
 	t.Helper()
 	latin, err := opentype.NewLoader(bytes.NewReader(goregular.TTF))
-	must(t, err)
+	assert.NoError(t, err)
 	glyphs, err := font.NewFont(latin)
-	must(t, err)
+	assert.NoError(t, err)
 
 	characters := maps.Clone(foreign)
 	for r := ' '; r <= '~'; r++ {
@@ -88,7 +88,7 @@ func madeFont(t testing.TB, more ...opentype.Table) string {
 			continue
 		}
 		content, err := latin.RawTable(tag)
-		must(t, err)
+		assert.NoError(t, err)
 		tables = append(tables, opentype.Table{Tag: tag, Content: content})
 	}
 	return write(t, "made.ttf", opentype.WriteTTF(tables))
@@ -121,9 +121,9 @@ func golden(t *testing.T, name string, lines []Image) {
 	t.Helper()
 	got, path := picture(lines), filepath.Join("testdata", name+".png")
 	var now bytes.Buffer
-	must(t, png.Encode(&now, got))
+	assert.NoError(t, png.Encode(&now, got))
 	if *update {
-		must(t, os.WriteFile(path, now.Bytes(), 0o644))
+		assert.NoError(t, os.WriteFile(path, now.Bytes(), 0o644))
 	}
 
 	b, err := os.ReadFile(path)
@@ -131,7 +131,7 @@ func golden(t *testing.T, name string, lines []Image) {
 		t.Fatalf("%v; create it with -update and look at it", err)
 	}
 	decoded, err := png.Decode(bytes.NewReader(b))
-	must(t, err)
+	assert.NoError(t, err)
 	want, ok := decoded.(*image.Paletted)
 	if !ok || want.Bounds() != got.Bounds() || !bytes.Equal(want.Pix, got.Pix) {
 		out := filepath.Join(t.ArtifactDir(), name+".png")
@@ -164,26 +164,4 @@ func picture(lines []Image) *image.Paletted {
 		top += m.Height + 2
 	}
 	return p
-}
-
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantEqual checks that got is want. of is what they are about.
-func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
-	t.Helper()
-	wantTrue(t, got == want, fmt.Sprintf("%#v instead of %#v", got, want), of)
-}
-
-// wantTrue checks that something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Errorf("failed: %+v", values)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-text/typesetting/font/opentype"
 	"golang.org/x/image/font/gofont/goregular"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 )
 
@@ -18,10 +19,10 @@ func TestLargeEastAsianTextIsDrawnFromAnOutline(t *testing.T) {
 		return bytes.Equal(drawn(own, text, st).Bits, drawn(with, text, st).Bits)
 	}
 	for _, st := range []layout.Style{{Height: 2}, {Width: 2}, {Width: 2, Height: 2, Bold: true}} {
-		wantTrue(t, !same("宫", st) && !same("ラ", st) && !same("す", st), st.Width, st.Height)
-		wantTrue(t, same("soup é 。", st), st.Width, st.Height)
+		assert.True(t, !same("宫", st) && !same("ラ", st) && !same("す", st), st.Width, st.Height)
+		assert.True(t, same("soup é 。", st), st.Width, st.Height)
 	}
-	wantTrue(t, same("宫保", layout.Style{}), "at normal size it is not drawn with the built-in font")
+	assert.True(t, same("宫保", layout.Style{}), "at normal size it is not drawn with the built-in font")
 }
 
 func TestTheRestOfLargeEastAsianTextIsDrawnWithTheBuiltInFont(t *testing.T) {
@@ -43,12 +44,12 @@ func TestUnifontIsNoOutlineForLargeText(t *testing.T) {
 	names := appendAll(nil, []uint16{0, 1, 18, 3, 1, 0x409, 1, uint16(len(family)), 0}, family)
 	unifont := madeFont(t, opentype.Table{Tag: opentype.MustNewTag("name"), Content: names})
 	own, with, st := drawer(t), drawer(t, unifont), layout.Style{Height: 2}
-	wantTrue(t, bytes.Equal(drawn(own, "宫保", st).Bits, drawn(with, "宫保", st).Bits), "it is used")
+	assert.True(t, bytes.Equal(drawn(own, "宫保", st).Bits, drawn(with, "宫保", st).Bits), "it is used")
 }
 
 func TestAFontHasNoCharacterOfWhichItsGlyphIsEmpty(t *testing.T) {
 	d := drawer(t, madeFont(t))
-	wantTrue(t, !d.Has('ญ') && d.Has('ก'), "a character without ink is one that it has")
+	assert.True(t, !d.Has('ญ') && d.Has('ก'), "a character without ink is one that it has")
 }
 
 func TestBoldGrowsWithTheWidthOfText(t *testing.T) {
@@ -65,9 +66,9 @@ func TestBoldGrowsWithTheWidthOfText(t *testing.T) {
 
 func TestTextFromAFontFileMatchesTheGoldenImage(t *testing.T) {
 	latin, err := opentype.NewLoader(bytes.NewReader(goregular.TTF))
-	must(t, err)
+	assert.NoError(t, err)
 	head, err := latin.RawTable(opentype.MustNewTag("head"))
-	must(t, err)
+	assert.NoError(t, err)
 	binary.BigEndian.PutUint16(head[18:], 900) // units in an em, of which the letters have 2,048
 	tall := drawer(t, madeFont(t, opentype.Table{Tag: opentype.MustNewTag("head"), Content: head}))
 
@@ -89,7 +90,7 @@ func TestAFontWithRegionalShapesIsToldTheRegion(t *testing.T) {
 		return s
 	}
 	chinese, taiwanese, japanese := first("骨鸡"), first("骨雞灣"), first("骨の")
-	wantTrue(t, chinese != taiwanese && chinese != japanese && taiwanese != japanese, "two regions write it alike")
+	assert.True(t, chinese != taiwanese && chinese != japanese && taiwanese != japanese, "two regions write it alike")
 }
 
 // regionalShapes is a table of substitutions for Chinese characters: in the first of three languages each glyph becomes

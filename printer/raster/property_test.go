@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/layout"
 )
@@ -55,7 +56,7 @@ func TestADrawerIsSafeForConcurrentUse(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for i, s := range lines {
-				wantEqual(t, bits(fresh, s), want[i], s)
+				assert.Equal(t, bits(fresh, s), want[i], s)
 			}
 		})
 	}

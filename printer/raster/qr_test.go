@@ -3,13 +3,15 @@ package raster
 import (
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAQRCodeFitsAndKeepsItsQuietZone(t *testing.T) {
 	for _, dots := range []int{384, 512, 576} {
 		for _, text := range []string{"x", "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", strings.Repeat("long", 60)} {
 			m, err := QR(text, dots)
-			must(t, err)
+			assert.NoError(t, err)
 			checkImage(t, m, m.Width, m.Width)
 			if m.Width > dots || len(text) < 50 && m.Width > dots/2 || m.Width < dots/4 {
 				t.Errorf("%d bytes: %d dots wide of %d", len(text), m.Width, dots)
@@ -20,7 +22,7 @@ func TestAQRCodeFitsAndKeepsItsQuietZone(t *testing.T) {
 					for side = at; m.black(side, at); side++ {
 					}
 					module := (side - at) / 7
-					wantEqual(t, at, quietZone*module, module)
+					assert.Equal(t, at, quietZone*module, module)
 					break
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 )
 
@@ -43,7 +44,7 @@ func TestRightToLeftTextIsInVisualOrder(t *testing.T) {
 		"قهوة ١٢٫٥ 3":             "3 ١٢٫٥ ةوهق",
 		"no \u202eoverride\u202c": "no \u202eoverride\u202c",
 	} {
-		wantEqual(t, visualText(d, text), want, text)
+		assert.Equal(t, visualText(d, text), want, text)
 	}
 }
 
@@ -61,7 +62,7 @@ func TestAPartOfATextHasTheDirectionOfTheWhole(t *testing.T) {
 		{"חומוס and pita", layout.LeftToRight, "סומוח and pita"},
 		{"é à", layout.RightToLeft, "é à"},
 	} {
-		wantEqual(t, visualTextIn(d, c.text, c.way), c.want, c.text, c.way)
+		assert.Equal(t, visualTextIn(d, c.text, c.way), c.want, c.text, c.way)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 )
@@ -43,19 +44,19 @@ func TestATicketIsOneLineOfTheFile(t *testing.T) {
 
 func TestALineThatWasCutOffIsFollowedByAWholeOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tickets.jsonl")
-	must(t, os.WriteFile(path, []byte(`{"version":1,"id":"7-`), 0o640))
+	assert.NoError(t, os.WriteFile(path, []byte(`{"version":1,"id":"7-`), 0o640))
 	l := open(t, Options{To: "file://" + path})
 	if _, _, err := l.print(t.Context(), delivery(1)); err != nil {
 		t.Fatal(err)
 	}
 	got := lines(t, path)
-	wantTrue(t, len(got) == 1 && got[0].Job == 1, got)
+	assert.True(t, len(got) == 1 && got[0].Job == 1, got)
 }
 
 func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	must(t, syscall.Mkfifo(pipe, 0o600))
+	assert.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	for path, want := range map[string]string{
 		filepath.Join(dir, "gone", "a.jsonl"): "no such file or directory; make the folder",
 		pipe:                                  pipe + " is not a file",
@@ -63,15 +64,15 @@ func TestWhatIsNoFileKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 	} {
 		l := open(t, Options{To: "file://" + path})
 		_, begun, err := l.print(t.Context(), delivery(1))
-		wantTrue(t, !begun && ticket.IsNotReady(err) && strings.Contains(err.Error(), want), path, begun, err)
-		wantTrue(t, path == dir || l.Check(t.Context()) != nil, path)
+		assert.True(t, !begun && ticket.IsNotReady(err) && strings.Contains(err.Error(), want), path, begun, err)
+		assert.True(t, path == dir || l.Check(t.Context()) != nil, path)
 	}
 }
 
 func TestAFullDiskKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 	slow.Test(t, "root")
 	dir := t.TempDir()
-	must(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k"))
+	assert.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k"))
 	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
 	path := filepath.Join(dir, "tickets.jsonl")
 	l := open(t, Options{To: "file://" + path})
@@ -89,9 +90,9 @@ func TestAFullDiskKeepsTheTicketInTheQueueWithoutDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(t, os.Rename(path, path+".1"))
+	assert.NoError(t, os.Rename(path, path+".1"))
 	got := lines(t, path+".1")
-	wantTrue(t, len(got) == written && written >= 10, written, len(got))
+	assert.True(t, len(got) == written && written >= 10, written, len(got))
 }
 
 func TestNothingIsWrittenIfTheBeginningIsNotStored(t *testing.T) {
@@ -101,7 +102,7 @@ func TestNothingIsWrittenIfTheBeginningIsNotStored(t *testing.T) {
 		l := open(t, Options{To: to, Stdout: &out})
 		failed := errors.New("the disk")
 		_, err := l.Print(t.Context(), delivery(1), func(context.Context) error { return failed })
-		wantTrue(t, errors.Is(err, failed) && out.Len() == 0, to, err, out.String())
+		assert.True(t, errors.Is(err, failed) && out.Len() == 0, to, err, out.String())
 	}
 	if b, err := os.ReadFile(path); err != nil || len(b) > 0 {
 		t.Errorf("%q %v", b, err)
@@ -138,8 +139,8 @@ func TestAFileThatIsMovedAwayIsMadeAnew(t *testing.T) { // as logrotate does
 			t.Fatal(err)
 		}
 		got := lines(t, path)
-		wantTrue(t, len(got) == 1 && got[0].Job == job, got)
-		must(t, os.Rename(path, path+".1"))
+		assert.True(t, len(got) == 1 && got[0].Job == job, got)
+		assert.NoError(t, os.Rename(path, path+".1"))
 	}
 }
 
@@ -154,7 +155,7 @@ func delivery(job uint64) ticket.Delivery {
 func open(t *testing.T, o Options) *Log {
 	t.Helper()
 	l, err := New(o)
-	must(t, err)
+	assert.NoError(t, err)
 	return l
 }
 
@@ -167,7 +168,7 @@ func (l *Log) print(ctx context.Context, d ticket.Delivery) (p ticket.Proof, beg
 func lines(t *testing.T, path string) (all []Entry) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	must(t, err)
+	assert.NoError(t, err)
 	for text := range strings.Lines(string(b)) {
 		var l Entry
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
@@ -177,20 +178,4 @@ func lines(t *testing.T, path string) (all []Entry) {
 		all = append(all, l)
 	}
 	return all
-}
-
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantTrue checks that something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Errorf("failed: %+v", values)
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -21,15 +22,15 @@ func TestAUSBPrinterIsOpenedUnderItsCurrentNumber(t *testing.T) {
 	printer, path := OpenPTY(t)
 	sys, dev := t.TempDir(), t.TempDir()
 	plug(t, sys, "lp3", "1-1", epson("A1"), nil)
-	Must(t, os.Mkdir(filepath.Join(dev, "usb"), 0o755))
+	assert.NoError(t, os.Mkdir(filepath.Join(dev, "usb"), 0o755))
 	d := usb(t, "usb://", sys, dev)
 	// The kernel lists it, but udev has not created the device file yet.
 	if _, err := d.Dial(t.Context()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("dial: %v", err)
 	}
-	Must(t, os.Symlink(path, filepath.Join(dev, "usb", "lp3")))
+	assert.NoError(t, os.Symlink(path, filepath.Join(dev, "usb", "lp3")))
 	c, err := d.Dial(t.Context())
-	Must(t, err)
+	assert.NoError(t, err)
 	defer c.Close()
 	Write(t, c, "ticket")
 	Got(t, printer, "ticket")
@@ -45,7 +46,7 @@ func TestWritingWaitsForDSR(t *testing.T) {
 	slow.Test(t, "/dev/ptmx")
 	printer, path := OpenPTY(t)
 	c, err := openDevice(t.Context(), path)
-	Must(t, err)
+	assert.NoError(t, err)
 	defer c.Close()
 	var ready atomic.Bool
 	c.(*deviceConn).writable = func(*os.File) (int, error) {
@@ -54,45 +55,45 @@ func TestWritingWaitsForDSR(t *testing.T) {
 		}
 		return 2, nil
 	}
-	Must(t, c.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
+	assert.NoError(t, c.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
 	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("a printer that says wait took %d bytes, %v", n, err)
 	}
-	Must(t, c.SetWriteDeadline(time.Time{}))
+	assert.NoError(t, c.SetWriteDeadline(time.Time{}))
 	wrote := make(chan error, 1)
 	go func() {
 		_, err := io.WriteString(c, "ticket")
 		wrote <- err
 	}()
 	ready.Store(true)
-	Must(t, <-wrote)
+	assert.NoError(t, <-wrote)
 	Got(t, printer, "ticket")
 }
 
 func TestReadWaitsThroughEmptyPackets(t *testing.T) {
 	// A pipe without a writer reads like a USB printer that answers with empty packets.
 	path := filepath.Join(t.TempDir(), "lp0")
-	Must(t, unix.Mkfifo(path, 0o600))
+	assert.NoError(t, unix.Mkfifo(path, 0o600))
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	Must(t, err)
+	assert.NoError(t, err)
 	c := &deviceConn{f: f, path: path, pipe: true, readable: true}
 	defer c.Close()
 	b := make([]byte, 1)
 	if n, err := f.Read(b); n != 0 || err != io.EOF {
 		t.Fatalf("the pipe reads %d, %v", n, err)
 	}
-	Must(t, c.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
+	assert.NoError(t, c.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	if n, err := c.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("read: %d, %v, want deadline exceeded", n, err)
 	}
-	Must(t, c.SetReadDeadline(time.Time{}))
+	assert.NoError(t, c.SetReadDeadline(time.Time{}))
 	read := make(chan error, 1)
 	go func() {
 		_, err := c.Read(b)
 		read <- err
 	}()
 	w, err := os.OpenFile(path, os.O_WRONLY, 0)
-	Must(t, err)
+	assert.NoError(t, err)
 	defer w.Close()
 	if _, err := w.Write([]byte{0x12}); err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func OpenPTY(t *testing.T) (printer *os.File, path string) {
 			return unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 		})
 	}
-	Must(t, err)
+	assert.NoError(t, err)
 	return p, filepath.Join("/dev/pts", strconv.Itoa(n))
 }
 
@@ -129,25 +130,9 @@ func Got(t *testing.T, printer io.Reader, want string) {
 	}
 }
 
-// Must ends the test at an error.
-func Must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Write writes text.
 func Write(t testing.TB, to io.Writer, text string) {
 	t.Helper()
 	_, err := io.WriteString(to, text)
-	Must(t, err)
-}
-
-// WantTrue checks that something holds, and says the values that it is about.
-func WantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Errorf("failed: %+v", values)
-	}
+	assert.NoError(t, err)
 }

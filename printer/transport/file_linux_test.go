@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/transport"
 )
 
@@ -23,7 +24,7 @@ func TestRegularFileMeetsTheSuite(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grill.bin")
 			return farEnd{Dialer: open(t, "file://"+path), Received: func(int) []byte {
 				b, err := os.ReadFile(path)
-				wantTrue(t, err == nil, err)
+				assert.True(t, err == nil, err)
 				return b
 			}}
 		},
@@ -63,9 +64,9 @@ func TestNamedPipeMeetsTheSuite(t *testing.T) {
 func TestNoRegularFileIsCreatedUnderDev(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "dev")
-	must(t, os.Symlink("/dev", link))
+	assert.NoError(t, os.Symlink("/dev", link))
 	dangling := filepath.Join(dir, "printer")
-	must(t, os.Symlink("/dev/ticketrail-test-lp9", dangling))
+	assert.NoError(t, os.Symlink("/dev/ticketrail-test-lp9", dangling))
 	for _, path := range []string{"/dev/ticketrail-test-lp9", filepath.Join(link, "ticketrail-test-lp9"), dangling} {
 		if _, err := open(t, "file://"+path).Dial(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("dial %s: %v, want that it does not exist", path, err)
@@ -108,7 +109,7 @@ func TestFinishOfADeviceWaitsForTheLastByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := c.Finish(t.Context())
-	wantTrue(t, err == nil, err)
+	assert.True(t, err == nil, err)
 }
 
 // fifo stands for a character device: it opens without waiting, returns EAGAIN when it is full, and breaks
@@ -116,11 +117,11 @@ func TestFinishOfADeviceWaitsForTheLastByte(t *testing.T) {
 func fifo(t *testing.T) (string, *os.File) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lp0")
-	must(t, unix.Mkfifo(path, 0o600))
+	assert.NoError(t, unix.Mkfifo(path, 0o600))
 	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	must(t, err)
+	assert.NoError(t, err)
 	keep, err := os.OpenFile(path, os.O_WRONLY, 0) // a pipe without writers reads as ended
-	must(t, err)
+	assert.NoError(t, err)
 	t.Cleanup(func() { _ = r.Close(); _ = keep.Close() })
 	return path, r
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
@@ -82,11 +84,11 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 			for i, want := range c.want {
 				conn, err := f.Dial(t.Context())
 				if err != nil {
-					WantTrue(t, strings.Contains(err.Error(), want), i, err)
+					assert.True(t, strings.Contains(err.Error(), want), i, err)
 					continue
 				}
 				got := Remote(conn).String()
-				WantTrue(t, got == want, i, got, want)
+				assert.True(t, got == want, i, got, want)
 				conn.Close()
 			}
 			if missing := f.tried != (tcpDialer{}); missing != c.missing {
@@ -177,7 +179,7 @@ func follow(t *testing.T, table func() map[string]string, log io.Writer, known .
 		return out
 	}
 	f, err := Follow(Known{Name: "grill", Address: "tcp://127.0.9.1", MAC: grillMAC}, s)
-	Must(t, err)
+	assert.NoError(t, err)
 	f.open = lan{}.open
 	t.Cleanup(s.Close)
 	return f
@@ -192,7 +194,7 @@ func newLAN(t *testing.T, hosts ...string) lan {
 	out := lan{}
 	for _, host := range hosts {
 		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-		Must(t, err)
+		assert.NoError(t, err)
 		var clients sync.WaitGroup
 		clients.Go(func() {
 			for {
@@ -256,11 +258,11 @@ func TestOnlyTheNetworksOfTheBoxAreAsked(t *testing.T) {
 		n, err := choose(own, c.only)
 		switch {
 		case c.err != "":
-			WantTrue(t, err != nil && strings.Contains(err.Error(), c.err), c.only, err)
+			assert.True(t, err != nil && strings.Contains(err.Error(), c.err), c.only, err)
 		case err != nil || prefixes(n.Asked) != c.asks || prefixes(n.Large) != c.large:
 			t.Errorf("%v: %v %v %v", c.only, n.Asked, n.Large, err)
 		}
 	}
 	n := len(Networks{Asked: own[:1]}.Addresses())
-	WantTrue(t, n == 254, n)
+	assert.True(t, n == 254, n)
 }

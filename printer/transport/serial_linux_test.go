@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
 )
@@ -56,7 +57,7 @@ func TestSerialSettingsFollowTheAddress(t *testing.T) {
 			got := [...]uint32{s.Cflag & mask, s.Iflag & (flows | noise), s.Oflag & unix.OPOST,
 				s.Lflag & (unix.ECHO | unix.ICANON | unix.NOFLSH)}
 			want := [...]uint32{want.cflag & mask, want.iflag | unix.BRKINT | unix.INPCK | unix.IGNPAR, 0, unix.NOFLSH}
-			wantTrue(t, got == want, got, want)
+			assert.True(t, got == want, got, want)
 		})
 	}
 }
@@ -70,7 +71,7 @@ func TestXOFFStopsWritingAndIsNotRead(t *testing.T) {
 	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x12 {
 		t.Fatalf("read % x, %v", b, err)
 	}
-	must(t, c.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
+	assert.NoError(t, c.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
 	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("a stopped line took %d bytes, %v", n, err)
 	}
@@ -78,7 +79,7 @@ func TestXOFFStopsWritingAndIsNotRead(t *testing.T) {
 	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x16 {
 		t.Fatalf("read % x, %v", b, err)
 	}
-	must(t, c.SetWriteDeadline(time.Time{}))
+	assert.NoError(t, c.SetWriteDeadline(time.Time{}))
 	write(t, c, "ticket")
 	transport.Got(t, p.printer, "ticket")
 }
@@ -87,7 +88,7 @@ func TestTheErrorOfAMissingDSRNamesTheOtherSettings(t *testing.T) {
 	slow.Test(t, "/dev/ptmx")
 	p := newPty(t)
 	_, err := open(t, "serial://"+p.path+"?baud=9600&flow=dtrdsr").Dial(t.Context())
-	wantTrue(t, err != nil && strings.Contains(err.Error(), "use flow=rtscts, xonxoff or none"), err)
+	assert.True(t, err != nil && strings.Contains(err.Error(), "use flow=rtscts, xonxoff or none"), err)
 }
 
 func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
@@ -97,7 +98,7 @@ func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
 		c := dialed(t, open(t, strings.Replace(scheme, "%s", p.path, 1)))
 		_ = p.printer.Close()
 		n, werr := io.WriteString(c, "ticket")
-		wantTrue(t, n == 0, n)
+		assert.True(t, n == 0, n)
 		_, rerr := c.Read(make([]byte, 1))
 		for _, err := range []error{werr, rerr, c.Finish(t.Context())} {
 			if err == nil || transport.Hint(err) != "the printer is gone; was it unplugged or switched off?" {
@@ -113,18 +114,18 @@ func TestASymbolicLinkIsResolvedAtEachDial(t *testing.T) {
 	for _, address := range []string{"file://%s", "serial://%s?baud=9600"} {
 		link := filepath.Join(t.TempDir(), "printer")
 		d := open(t, strings.Replace(address, "%s", link, 1))
-		must(t, os.Symlink("/dev/ticketrail-test-lp9", link))
+		assert.NoError(t, os.Symlink("/dev/ticketrail-test-lp9", link))
 		if _, err := d.Dial(t.Context()); !errors.Is(err, os.ErrNotExist) {
 			t.Fatalf("dial a link that leads nowhere: %v", err)
 		}
 		for range 2 {
 			p := newPty(t)
-			must(t, os.Remove(link))
-			must(t, os.Symlink(p.path, link))
+			assert.NoError(t, os.Remove(link))
+			assert.NoError(t, os.Symlink(p.path, link))
 			c := dialed(t, d)
 			write(t, c, "ticket")
 			transport.Got(t, p.printer, "ticket")
-			must(t, c.Close())
+			assert.NoError(t, c.Close())
 		}
 	}
 }
@@ -142,7 +143,7 @@ func newPty(t *testing.T) pty {
 	t.Helper()
 	p, path := transport.OpenPTY(t)
 	host, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
-	must(t, err)
+	assert.NoError(t, err)
 	t.Cleanup(func() { _ = host.Close() })
 	return pty{path, p, host}
 }
@@ -151,7 +152,7 @@ func newPty(t *testing.T) pty {
 func (p pty) termios(t *testing.T) *unix.Termios {
 	t.Helper()
 	raw, err := p.host.SyscallConn()
-	must(t, err)
+	assert.NoError(t, err)
 	var s *unix.Termios
 	cerr := raw.Control(func(fd uintptr) { s, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) })
 	if cerr != nil || err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/transport"
 )
 
@@ -90,10 +91,10 @@ func (s suite) testArrival(t *testing.T) {
 			want += line
 			write(t, c, line)
 		}
-		must(t, c.Finish(t.Context()))
-		must(t, c.Close())
+		assert.NoError(t, c.Finish(t.Context()))
+		assert.NoError(t, c.Close())
 		got := string(p.Received(len(want)))
-		wantTrue(t, got == want, len(got), len(want), got)
+		assert.True(t, got == want, len(got), len(want), got)
 	}
 }
 
@@ -113,22 +114,22 @@ func (s suite) testFinishEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := c.Finish(ctx)
-	wantTrue(t, errors.Is(err, context.Canceled), err)
+	assert.True(t, errors.Is(err, context.Canceled), err)
 }
 
 // testAfterFinish: a byte after Finish would belong to no ticket, and nothing would wait for it.
 func (s suite) testAfterFinish(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
-	must(t, c.Finish(t.Context()))
+	assert.NoError(t, c.Finish(t.Context()))
 	wantNothingWritten(t, c)
 }
 
 // testAfterClose: Finish must fail too: because of it a ticket counts as sent.
 func (s suite) testAfterClose(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
-	must(t, c.Close())
+	assert.NoError(t, c.Close())
 	wantNothingWritten(t, c)
-	wantTrue(t, c.Finish(t.Context()) != nil, "finish of a closed connection claims success")
+	assert.True(t, c.Finish(t.Context()) != nil, "finish of a closed connection claims success")
 	_ = c.Close() // must not panic
 }
 
@@ -136,16 +137,16 @@ func (s suite) testAfterClose(t *testing.T) {
 // ticket is then not in doubt.
 func (s suite) testPastDeadline(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
-	must(t, c.SetWriteDeadline(time.Unix(1, 0)))
+	assert.NoError(t, c.SetWriteDeadline(time.Unix(1, 0)))
 	err := wantNothingWritten(t, c)
-	wantTrue(t, errors.Is(err, os.ErrDeadlineExceeded), err)
+	assert.True(t, errors.Is(err, os.ErrDeadlineExceeded), err)
 }
 
 // wantNothingWritten wants an error from a write, and returns it.
 func wantNothingWritten(t *testing.T, c transport.Conn) error {
 	t.Helper()
 	n, err := io.WriteString(c, "text\n")
-	wantTrue(t, n == 0 && err != nil, n, err)
+	assert.True(t, n == 0 && err != nil, n, err)
 	return err
 }
 
@@ -153,14 +154,14 @@ func wantNothingWritten(t *testing.T, c transport.Conn) error {
 // success.
 func (s suite) testStuckDeadline(t *testing.T) {
 	c := dialed(t, s.Stuck(t))
-	must(t, c.SetWriteDeadline(time.Now().Add(30*time.Millisecond)))
+	assert.NoError(t, c.SetWriteDeadline(time.Now().Add(30*time.Millisecond)))
 	n, err := c.Write(make([]byte, big))
 	if n == big || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("write: %d bytes, %v, want fewer than %d and deadline exceeded", n, err, big)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	wantTrue(t, c.Finish(ctx) != nil || n == 0, "finish claims that a stuck printer took everything")
+	assert.True(t, c.Finish(ctx) != nil || n == 0, "finish claims that a stuck printer took everything")
 }
 
 // testStuckClose: a stop of the daemon must not wait for a printer.
@@ -172,8 +173,8 @@ func (s suite) testStuckClose(t *testing.T) {
 		wrote <- err
 	}()
 	err := c.Close()
-	wantTrue(t, err == nil, err)
-	wantTrue(t, <-wrote != nil, "the write went through")
+	assert.True(t, err == nil, err)
+	assert.True(t, <-wrote != nil, "the write went through")
 }
 
 // testBreaking: either call may notice, because buffers on the way may hold the whole ticket. "%!" would be a
@@ -184,7 +185,7 @@ func (s suite) testBreaking(t *testing.T) {
 	if err == nil {
 		err = c.Finish(t.Context())
 	}
-	wantTrue(t, err != nil, "neither write nor finish noticed")
+	assert.True(t, err != nil, "neither write nor finish noticed")
 	if s := fmt.Sprint(err); strings.Contains(s, "%!") {
 		t.Errorf("the message is malformed: %s", s)
 	}
@@ -210,7 +211,7 @@ func (s suite) testAnswers(t *testing.T) {
 	}
 	// And they are not echoed back to the printer.
 	write(t, c, "ticket\n")
-	must(t, c.Finish(t.Context()))
+	assert.NoError(t, c.Finish(t.Context()))
 	if got := string(p.Received(7)); got != "ticket\n" {
 		t.Errorf("received %q", got)
 	}
@@ -222,11 +223,11 @@ func (s suite) testReadDeadline(t *testing.T) {
 	p := s.Working(t)
 	c, b := dialed(t, p.Dialer), make([]byte, 1)
 	got := transport.OneWay(c)
-	wantTrue(t, got == s.OneWay, got, s.OneWay)
+	assert.True(t, got == s.OneWay, got, s.OneWay)
 
 	want := map[bool]error{true: io.EOF, false: os.ErrDeadlineExceeded}[s.OneWay]
 	for range 2 {
-		must(t, c.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
+		assert.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
 		if n, err := c.Read(b); n != 0 || !errors.Is(err, want) {
 			t.Errorf("read: %d bytes, %v, want %v", n, err, want)
 		}
@@ -234,7 +235,7 @@ func (s suite) testReadDeadline(t *testing.T) {
 
 	if s.Answers {
 		p.Answer([]byte{0x12})
-		must(t, c.SetReadDeadline(time.Time{}))
+		assert.NoError(t, c.SetReadDeadline(time.Time{}))
 		if n, err := c.Read(b); n != 1 || err != nil || b[0] != 0x12 {
 			t.Errorf("read: %d bytes, %v, % x", n, err, b)
 		}
@@ -255,9 +256,9 @@ func reading(c transport.Conn) <-chan error {
 func (s suite) testReadInterrupted(t *testing.T) {
 	c := dialed(t, s.Working(t).Dialer)
 	read := reading(c)
-	must(t, c.SetReadDeadline(time.Unix(1, 0)))
+	assert.NoError(t, c.SetReadDeadline(time.Unix(1, 0)))
 	err := <-read
-	wantTrue(t, err == io.EOF || errors.Is(err, os.ErrDeadlineExceeded), err)
+	assert.True(t, err == io.EOF || errors.Is(err, os.ErrDeadlineExceeded), err)
 }
 
 // testReadClosed: not EOF, which means that the printer has closed.
@@ -269,5 +270,5 @@ func (s suite) testReadClosed(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 	err := <-read
-	wantTrue(t, err != nil && (s.OneWay || err != io.EOF), err)
+	assert.True(t, err != nil && (s.OneWay || err != io.EOF), err)
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
 )
@@ -68,7 +69,7 @@ func TestTheErrorOfAnInvalidAddressShowsAValidOne(t *testing.T) {
 		"tcp://host name with blank":          "invalid character",
 	} {
 		d, err := transport.Open(address)
-		wantTrue(t, err != nil && d == nil && strings.Contains(err.Error(), want), address, d, err, want)
+		assert.True(t, err != nil && d == nil && strings.Contains(err.Error(), want), address, d, err, want)
 	}
 }
 
@@ -174,7 +175,7 @@ func TestFinishOverTCP(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := c.Finish(t.Context())
-			wantTrue(t, errors.Is(err, tt.want), err, tt.want)
+			assert.True(t, errors.Is(err, tt.want), err, tt.want)
 		})
 	}
 }
@@ -193,7 +194,7 @@ func TestCloseResetsAnUnfinishedTicketOnly(t *testing.T) {
 		<-taken
 		_ = c.Close()
 		err := <-seen
-		wantTrue(t, errors.Is(err, want), text, err, want)
+		assert.True(t, errors.Is(err, want), text, err, want)
 	}
 }
 
@@ -219,7 +220,7 @@ func TestTheErrorOfAFailedConnectionSaysWhatToCheck(t *testing.T) {
 func open(t *testing.T, address string) transport.Dialer {
 	t.Helper()
 	d, err := transport.Open(address)
-	must(t, err)
+	assert.NoError(t, err)
 	return d
 }
 
@@ -227,7 +228,7 @@ func open(t *testing.T, address string) transport.Dialer {
 func dialed(t *testing.T, d transport.Dialer) transport.Conn {
 	t.Helper()
 	c, err := d.Dial(t.Context())
-	must(t, err)
+	assert.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -236,7 +237,7 @@ func dialed(t *testing.T, d transport.Dialer) transport.Conn {
 func listen(t *testing.T, serve func(c *net.TCPConn)) transport.Dialer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	assert.NoError(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -263,11 +264,11 @@ func hold(t *testing.T) func(c *net.TCPConn) {
 func absent(t *testing.T) transport.Dialer {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
-	must(t, err)
+	assert.NoError(t, err)
 	t.Cleanup(func() { _ = unix.Close(fd) })
-	must(t, unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	assert.NoError(t, unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
 	a, err := unix.Getsockname(fd)
-	must(t, err)
+	assert.NoError(t, err)
 	return open(t, fmt.Sprintf("tcp://127.0.0.1:%d", a.(*unix.SockaddrInet4).Port))
 }
 
@@ -307,4 +308,4 @@ func (p *paper) atLeast(n int) []byte {
 	return append([]byte(nil), p.b...)
 }
 
-var must, write, wantTrue = transport.Must, transport.Write, transport.WantTrue
+var write = transport.Write

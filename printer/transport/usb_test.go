@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 // plug adds a printer to a fake sysfs with the kernel's layout: the class directory has a link to the
@@ -15,21 +17,21 @@ func plug(t *testing.T, sys, name, port string, device, function map[string]stri
 	t.Helper()
 	dir := filepath.Join(sys, "devices/pci0/usb1", port)
 	put := func(dir string, files map[string]string) {
-		Must(t, os.MkdirAll(dir, 0o755))
+		assert.NoError(t, os.MkdirAll(dir, 0o755))
 		for n, text := range files {
-			Must(t, os.WriteFile(filepath.Join(dir, n), []byte(text+"\n"), 0o644))
+			assert.NoError(t, os.WriteFile(filepath.Join(dir, n), []byte(text+"\n"), 0o644))
 		}
 	}
 	put(dir, device)
 	put(filepath.Join(dir, port+":1.0"), function)
 	put(filepath.Join(sys, "class/usbmisc", name), nil)
 	link := filepath.Join(sys, "class/usbmisc", name, "device")
-	Must(t, os.Symlink("../../../devices/pci0/usb1/"+port+"/"+port+":1.0", link))
+	assert.NoError(t, os.Symlink("../../../devices/pci0/usb1/"+port+"/"+port+":1.0", link))
 }
 
 func unplug(t *testing.T, sys, name string) {
 	t.Helper()
-	Must(t, os.RemoveAll(filepath.Join(sys, "class/usbmisc", name)))
+	assert.NoError(t, os.RemoveAll(filepath.Join(sys, "class/usbmisc", name)))
 }
 
 func epson(serial string) map[string]string {
@@ -41,7 +43,7 @@ func epson(serial string) map[string]string {
 func usb(t *testing.T, address, sys, dev string) usbDialer {
 	t.Helper()
 	d, err := Open(address)
-	Must(t, err)
+	assert.NoError(t, err)
 	u := d.(usbDialer)
 	u.sys, u.dev = sys, dev
 	return u
@@ -87,7 +89,8 @@ func TestAUSBPrinterThatComesBackUnderAnotherNumberIsFoundAgain(t *testing.T) {
 	}
 	unplug(t, sys, "lp0")
 	_, err := d.Dial(t.Context())
-	WantTrue(t, errors.Is(err, syscall.ENODEV) && strings.Contains(err.Error(), "the kernel sees no USB printer"), err)
+	assert.True(t, errors.Is(err, syscall.ENODEV), err)
+	assert.Contains(t, err.Error(), "the kernel sees no USB printer")
 	plug(t, sys, "lp1", "1-4", epson("A1"), nil)
 	if got, err := d.find(); got != "lp1" || err != nil {
 		t.Errorf("%q, %v", got, err)
@@ -109,5 +112,5 @@ func TestAPluggedInPrinterIsListedWithAnAddressThatFindsIt(t *testing.T) {
 		t.Errorf("a serial number that cannot be shown is in %q", all[1].Address)
 	}
 	_, err := usb(t, "usb://1234:5678", sys, dev).Dial(t.Context())
-	WantTrue(t, err != nil && !strings.Contains(err.Error(), "\x1b"), err)
+	assert.True(t, err != nil && !strings.Contains(err.Error(), "\x1b"), err)
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
@@ -24,7 +25,7 @@ type conversation struct {
 func connect(t *testing.T, p *virtual.Printer) conversation {
 	t.Helper()
 	c, err := p.Dial(t.Context())
-	must(t, err)
+	assert.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return conversation{t, c}
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 )
 
@@ -31,7 +32,7 @@ func TestASlowPrinterReadsUntilItsBufferIsFull(t *testing.T) {
 		if d := time.Since(start); d != 3*time.Second {
 			t.Errorf("a full buffer took %s to take more, want 3 s", d)
 		}
-		must(t, p.Wait(t.Context(), 1))
+		assert.NoError(t, p.Wait(t.Context(), 1))
 		if d := time.Since(start); d != 4*time.Second {
 			t.Errorf("the ticket took %s, want 4 s", d)
 		}
@@ -51,7 +52,7 @@ func TestAFullBufferStillAnswersRealTimeCommands(t *testing.T) {
 		synctest.Wait()
 		c.ask("\n\x10\x04\x01", "\x12")
 		c.send("\x1dV\x00")
-		must(t, p.Wait(t.Context(), 1))
+		assert.NoError(t, p.Wait(t.Context(), 1))
 		if got := p.Tickets(); got[0].Text != "1\n2\n3\n" {
 			t.Errorf("on paper %q", got[0].Text)
 		}

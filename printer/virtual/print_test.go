@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/text/encoding/simplifiedchinese"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
 )
@@ -160,7 +161,7 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 	u220, _ := profile.Lookup("epson-tm-u220b")
 	chinese, _ := profile.Lookup("generic-58mm")
 	gb, err := simplifiedchinese.GB18030.NewEncoder().String("2 宫保鸡丁")
-	must(t, err)
+	assert.NoError(t, err)
 	for _, tt := range []struct {
 		name, bytes string
 		p           profile.Profile
@@ -189,13 +190,13 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 			ticket := printAlone(t, o, tt.bytes)
 			file := filepath.Join("testdata", tt.name+".png")
 			if *update {
-				must(t, os.WriteFile(file, ticket.PNG(), 0o644))
+				assert.NoError(t, os.WriteFile(file, ticket.PNG(), 0o644))
 			}
 			b, err := os.ReadFile(file)
-			must(t, err)
+			assert.NoError(t, err)
 			// Dots, not bytes: the compression of a file does not matter.
 			want, err := png.Decode(bytes.NewReader(b))
-			must(t, err)
+			assert.NoError(t, err)
 			if got := ticket.Picture(); got.Rect != want.Bounds() ||
 				!bytes.Equal(got.Pix, want.(*image.Paletted).Pix) {
 				t.Errorf("the picture differs from %s; look at it after -update", file)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 )
 
@@ -20,7 +21,7 @@ import (
 func onTCP(t *testing.T, p *virtual.Printer) (address string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)))
-	must(t, err)
+	assert.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(ctx, l) }()
@@ -37,7 +38,7 @@ func onTCP(t *testing.T, p *virtual.Printer) (address string, stop func()) {
 func dialTCP(t *testing.T, address string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
-	must(t, err)
+	assert.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
 	return c
@@ -62,7 +63,7 @@ func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
 		t.Errorf("the second: %v, %v", c, err)
 	}
 	_ = one.Close()
-	must(t, p.WaitIdle(t.Context()))
+	assert.NoError(t, p.WaitIdle(t.Context()))
 	exchange(t, dialTCP(t, address), "\x10\x04\x01", "\x12")
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 	"ticketrail/printer/virtual"
 )
@@ -19,10 +20,10 @@ import (
 func send(t *testing.T, p *virtual.Printer, b string) []virtual.Ticket {
 	t.Helper()
 	c, err := p.Dial(t.Context())
-	must(t, err)
+	assert.NoError(t, err)
 	defer c.Close()
 	write(t, c, b)
-	must(t, c.Finish(t.Context()))
+	assert.NoError(t, c.Finish(t.Context()))
 	return p.Tickets()
 }
 
@@ -86,7 +87,7 @@ func TestTwoClientsAreServedOneAfterTheOther(t *testing.T) {
 		second.stuck("two")
 		_ = first.c.Close()
 		second.send("two\n\x1dV\x00")
-		must(t, p.Wait(t.Context(), 2))
+		assert.NoError(t, p.Wait(t.Context(), 2))
 		if got := p.Tickets(); got[0].Text != "one\n" || got[1].Text != "two\n" {
 			t.Errorf("got %q, %q", got[0].Text, got[1].Text)
 		}
@@ -98,12 +99,12 @@ func TestOverTCPRefuseClosesAndReopensTheSameAddress(t *testing.T) {
 	address, _ := onTCP(t, p)
 	for range 3 {
 		exchange(t, dialTCP(t, address), "\x10\x04\x01", "\x12")
-		must(t, p.Refuse(true))
+		assert.NoError(t, p.Refuse(true))
 		if c, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("a printer that is off: %v, %v, want connection refused", c, err)
 		}
 		p.Reset()
-		must(t, p.Refuse(false))
+		assert.NoError(t, p.Refuse(false))
 	}
 }
 
@@ -153,17 +154,9 @@ func FuzzAnyBytesDecodeWithoutPanicOrControlCharacters(f *testing.F) {
 	})
 }
 
-// must ends the test at an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // write sends text.
 func write(t testing.TB, to io.Writer, text string) {
 	t.Helper()
 	_, err := io.WriteString(to, text)
-	must(t, err)
+	assert.NoError(t, err)
 }

@@ -9,6 +9,7 @@ package layers
 var Never = map[string]string{
 	"printer/virtual":         "it reports tickets as printed that are not; it must not get into a kitchen",
 	"queue/queuetest":         "it loses everything with the process, so it must not hold a board",
+	"deploy/assert":           "it is part of the tests",
 	"deploy/slow":             "it is part of the tests",
 	"receiver/relay/natstest": "it starts servers that nobody may reach and keeps orders in a test's folder",
 	"receiver/sim":            "the simulated service must not be reachable in production",
