@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -40,12 +41,8 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 			var b beginCounter
 			p.EndPause()
 			proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-			if got := verdict(proof, err, b.times() > 0); got != want(code) {
-				t.Errorf("%d: %s (%v), want %s", code, got, err, want(code))
-			}
-			if b.times() != 1 {
-				t.Errorf("%d: begun %d times", code, b.times())
-			}
+			assert.Equal(t, verdict(proof, err, b.times() > 0), want(code), code, err)
+			assert.Equal(t, b.times(), 1, code)
 		}
 	})
 }
@@ -65,22 +62,15 @@ func TestATicketHasTheSameKeyAndBodyAtEachAttempt(t *testing.T) {
 			d := order(17, "Burger")
 			d.Attempt, d.Doubt = attempt+1, attempt > 0
 			_, err := p.Print(t.Context(), d, new(beginCounter).begin)
-			if (err == nil) != (attempt == 2) {
-				t.Errorf("attempt %d: %v", attempt+1, err)
-			}
+			assert.True(t, (err == nil) == (attempt == 2), attempt, err)
 		}
+
 		for i := range keys {
-			if keys[i] != keys[0] || bodies[i] != bodies[0] {
-				t.Errorf("attempt %d: key %s, body\n%s\nfirst: key %s, body\n%s", i+1, keys[i], bodies[i], keys[0],
-					bodies[0])
-			}
+			assert.Equal(t, keys[i], keys[0])
+			assert.Equal(t, bodies[i], bodies[0])
 		}
-		if !strings.HasPrefix(keys[0], "17-") {
-			t.Errorf("key %s does not begin with the job's id", keys[0])
-		}
-		if got := strings.Join(doubts, ","); got != ",true,true" {
-			t.Errorf("marked as possible duplicates: %q", got)
-		}
+		assert.True(t, strings.HasPrefix(keys[0], "17-"), keys[0]) // the job's id
+		assert.Equal(t, strings.Join(doubts, ","), ",true,true")
 	})
 }
 
@@ -89,34 +79,20 @@ func TestTheSameJobOfAnotherInstallationHasAnotherKey(t *testing.T) {
 	b.Ticket.Request = "another"
 	c := order(17, "Burger")
 	c.Ticket.Received = c.Ticket.Received.Add(time.Millisecond)
-	if ka, kb, kc := deliveryKey(a), deliveryKey(b), deliveryKey(c); ka == kb || ka == kc || kb == kc {
-		t.Errorf("keys %s %s %s", ka, kb, kc)
-	}
+	ka, kb, kc := deliveryKey(a), deliveryKey(b), deliveryKey(c)
+	assert.True(t, ka != kb && ka != kc && kb != kc, ka, kb, kc)
 }
 
 func TestNoByteOfATicketGoesOutUnlessItWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := make(chan string, 1)
-		p := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-			b, _ := io.ReadAll(r.Body)
-			got <- string(b)
-		})
+		var got strings.Builder
+		p := serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(&got, r.Body) })
 		b := beginCounter{err: errors.New("disk full")}
 		_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-		if err == nil || !strings.HasPrefix(err.Error(), "begin: ") {
-			t.Errorf("error %v", err)
-		}
+		assert.True(t, err != nil && strings.HasPrefix(err.Error(), "begin: "), err)
+		assert.Equal(t, b.times(), 1)
 		synctest.Wait()
-		select {
-		case s := <-got:
-			if s != "" {
-				t.Errorf("the display got %q", s)
-			}
-		default:
-		}
-		if b.times() != 1 {
-			t.Errorf("begun %d times", b.times())
-		}
+		assert.Equal(t, got.String(), "")
 	})
 }
 
@@ -131,9 +107,8 @@ func TestADisplayThatIsNotThereCostsNoDoubt(t *testing.T) {
 		} {
 			var b beginCounter
 			proof, err := pushTo(t, dial).Print(t.Context(), order(1, "Burger"), b.begin)
-			if got := verdict(proof, err, b.times() > 0); got != "again" || b.times() != 0 {
-				t.Errorf("%s: %s after %d begins: %v", name, got, b.times(), err)
-			}
+			assert.Equal(t, verdict(proof, err, b.times() > 0), "again", name, err)
+			assert.Equal(t, b.times(), 0, name)
 			assertNoSecret(t, err.Error())
 		}
 	})
@@ -152,9 +127,8 @@ func TestATicketFollowsNoRedirect(t *testing.T) {
 				})
 				var b beginCounter
 				proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-				if got := verdict(proof, err, b.times() > 0); asked != 1 || got != "again" {
-					t.Errorf("%d to %q: asked %d times, %s: %v", code, to, asked, got, err)
-				}
+				assert.Equal(t, verdict(proof, err, b.times() > 0), "again", code, to, err)
+				assert.Equal(t, asked, 1, code, to)
 				assertNoSecret(t, fmt.Sprint(err))
 			})
 		}
@@ -172,13 +146,9 @@ func TestNoTicketIsSentASecondTimeBecauseItsConnectionBroke(t *testing.T) {
 		})
 		for _, want := range []string{"taken", "doubt"} {
 			proof, err := p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
-			if got := verdict(proof, err, true); got != want {
-				t.Errorf("%s: %v, want %s", got, err, want)
-			}
+			assert.Equal(t, verdict(proof, err, true), want, err)
 		}
-		if asked != 2 {
-			t.Errorf("asked %d times", asked)
-		}
+		assert.Equal(t, asked, 2)
 	})
 }
 
@@ -189,10 +159,8 @@ func TestAnInterruptedTicketSaysSo(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 		start := time.Now()
-		if _, err := p.Print(ctx, order(1, "Burger"), new(beginCounter).begin); !errors.Is(err, cause) ||
-			time.Since(start) != time.Second {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
+		_, err := p.Print(ctx, order(1, "Burger"), new(beginCounter).begin)
+		assert.True(t, errors.Is(err, cause) && time.Since(start) == time.Second, time.Since(start), err)
 	})
 }
 
@@ -201,9 +169,7 @@ func TestTimeSpentInTheStorageDoesNotCountAgainstTheDisplay(t *testing.T) {
 		p := serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 		proof, err := p.Print(t.Context(), order(1, "Burger"),
 			func(context.Context) error { time.Sleep(20 * time.Second); return nil })
-		if proof != ticket.Taken || err != nil {
-			t.Errorf("%s, %v", proof, err)
-		}
+		assert.Equal(t, proof, ticket.Taken, err)
 	})
 }
 
@@ -221,11 +187,10 @@ func TestAnImpossibleURLIsRefusedWithoutShowingIt(t *testing.T) {
 
 func TestADisplayThatTakesNothingIsAskedOnceAMinuteAndSaysWhyMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked []time.Time
-		code := http.StatusUnauthorized
+		asked, code := 0, http.StatusUnauthorized
 		p := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
-			asked = append(asked, time.Now())
+			asked++
 			w.WriteHeader(code)
 			fmt.Fprint(w, "the token has expired\nask IT")
 		})
@@ -239,28 +204,23 @@ func TestADisplayThatTakesNothingIsAskedOnceAMinuteAndSaysWhyMeanwhile(t *testin
 		const want = "display at http://kds.example: it takes no tickets: 401 Unauthorized: the token has expired; " +
 			"it is asked again within a minute"
 		for time.Since(start) < 10*time.Minute {
-			if got, err := try(); got != "not ready" || err != want {
-				t.Fatalf("%s: %s", got, err)
-			}
-			if now := p.Pause(); now.Refusal == nil || now.Refusal.Error() != want || !now.Since.Equal(start) {
-				t.Fatalf("%+v", now)
-			}
+			got, err := try()
+			assert.True(t, got == "not ready" && err == want, got, err)
+			now := p.Pause()
+			assert.True(t, now.Refusal != nil && now.Refusal.Error() == want && now.Since.Equal(start), now)
 			time.Sleep(5 * time.Second)
 		}
-		if len(asked) != 12 {
-			t.Errorf("asked %d times in ten minutes", len(asked))
-		}
+		assert.Equal(t, asked, 12)
+
 		code = http.StatusOK
 		time.Sleep(askAgainAfter)
-		if got, err := try(); got != "taken" || p.Pause() != (Pause{}) {
-			t.Errorf("%s: %s, %+v", got, err, p.Pause())
-		}
+		got, err := try()
+		assert.True(t, got == "taken" && p.Pause() == Pause{}, got, err, p.Pause())
 		code = http.StatusForbidden
 		_, _ = try()
 		code = http.StatusUnprocessableEntity
 		time.Sleep(askAgainAfter)
-		if got, _ := try(); got != "refused" || p.Pause().Refusal != nil { // it speaks of the ticket again
-			t.Errorf("%s, %+v", got, p.Pause())
-		}
+		got, err = try()
+		assert.True(t, got == "refused" && p.Pause().Refusal == nil, got, err, p.Pause()) // it speaks of the ticket again
 	})
 }

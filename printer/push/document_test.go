@@ -37,21 +37,13 @@ func TestDocumentsMatchThePublishedSchema(t *testing.T) {
 			golden := filepath.Join("testdata", "documents", name+".json")
 			if *update {
 				assert.NoError(t, os.MkdirAll(filepath.Dir(golden), 0o755))
-				if err := os.WriteFile(golden, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				assert.NoError(t, os.WriteFile(golden, got, 0o644))
 			}
 			want, err := os.ReadFile(golden)
 			assert.NoError(t, err)
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("document (-want +got):\n%s", diff)
-			}
-			if err := fails(t, published, got); err != nil {
-				t.Error(err)
-			}
-			if err := fails(t, strict, got); err != nil {
-				t.Errorf("the schema does not name all of it: %v", err)
-			}
+			assert.Equal(t, cmp.Diff(string(want), string(got)), "")
+			assert.NoError(t, fails(t, published, got))
+			assert.NoError(t, fails(t, strict, got)) // the schema names all of it
 		})
 	}
 }
@@ -69,17 +61,11 @@ func TestTheSchemaRefusesWhatIsNoTicket(t *testing.T) {
 	} {
 		from, to, _ := strings.Cut(change, " → ")
 		bad := bytes.Replace(good, []byte(from), []byte(to), 1)
-		if bytes.Equal(bad, good) {
-			t.Fatalf("%s changes nothing of\n%s", change, good)
-		}
-		if fails(t, published, bad) == nil {
-			t.Errorf("%s is a ticket", change)
-		}
+		assert.True(t, !bytes.Equal(bad, good), change)
+		assert.True(t, fails(t, published, bad) != nil, change)
 	}
 	newer := bytes.Replace(good, []byte(`"version"`), []byte(`"added_later":{"x":1},"version"`), 1)
-	if err := fails(t, published, newer); err != nil {
-		t.Errorf("a field that is added breaks who reads by this schema: %v", err)
-	}
+	assert.NoError(t, fails(t, published, newer))
 }
 
 func TestWhateverATicketSaysItsDocumentFitsTheSchema(t *testing.T) {
@@ -94,18 +80,12 @@ func TestWhateverATicketSaysItsDocumentFitsTheSchema(t *testing.T) {
 		raw := rapid.SampledFrom([]string{"", "{", `{"a":[1,"<"]}`, "null"}).Draw(t, "original")
 		got, err := json.Marshal(NewDocument(d, json.RawMessage(raw)))
 		assert.NoError(t, err)
-		if err := fails(t, strict, got); err != nil {
-			t.Fatalf("%v\n%s", err, got)
-		}
+		assert.NoError(t, fails(t, strict, got))
 		var back Document
 		assert.NoError(t, json.Unmarshal(got, &back))
-		if len(back.Lines) != len(d.Ticket.Lines) {
-			t.Fatalf("%d lines of %d", len(back.Lines), len(d.Ticket.Lines))
-		}
+		assert.Equal(t, len(back.Lines), len(d.Ticket.Lines))
 		for i, l := range d.Ticket.Lines {
-			if back.Lines[i].Void != l.Void || back.Lines[i].Depth != l.Depth {
-				t.Fatalf("line %d: %+v of %+v", i, back.Lines[i], l)
-			}
+			assert.True(t, back.Lines[i].Void == l.Void && back.Lines[i].Depth == l.Depth, back.Lines[i], l)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -78,15 +79,11 @@ func TestADisplayThatAnswersNonsenseOrTooMuchOnlyDelaysATicket(t *testing.T) {
 					start := time.Now()
 					var b beginCounter
 					proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-					if got := verdict(proof, err, b.times() > 0); got != want || b.times() != 1 {
-						t.Errorf("%s after %d begins: %v", got, b.times(), err)
-					}
-					if err != nil && (len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\x1b\u202e\n")) {
-						t.Errorf("error %q", err)
-					}
-					if took := time.Since(start); took > 10*time.Second {
-						t.Errorf("it took %v", took)
-					}
+					assert.Equal(t, verdict(proof, err, b.times() > 0), want, err)
+					assert.Equal(t, b.times(), 1)
+					said := fmt.Sprint(err)
+					assert.True(t, len(said) <= 1000 && !strings.ContainsAny(said, "\x1b\u202e\n"), said)
+					assert.True(t, time.Since(start) <= 10*time.Second, time.Since(start))
 				})
 			})
 		}
@@ -130,15 +127,12 @@ func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 				var b beginCounter
 				_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
 				if ticket.IsNotReady(err) {
-					if b.times() > 0 {
-						t.Error("it was begun although the display asked for a wait")
-					}
+					assert.Equal(t, b.times(), 0, "although the display asked for a wait")
 					time.Sleep(time.Second)
 				}
 			}
-			if got := asked[1].Sub(asked[0]); got < c.want || got > c.want+2*time.Second {
-				t.Errorf("Retry-After %q: asked again after %v, want %v", after, got, c.want)
-			}
+			pause := asked[1].Sub(asked[0])
+			assert.True(t, pause >= c.want && pause <= c.want+2*time.Second, after, pause, c.want)
 		})
 	}
 }
