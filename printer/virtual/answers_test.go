@@ -32,9 +32,8 @@ func connect(t *testing.T, p *virtual.Printer) conversation {
 
 func (c conversation) send(s string) {
 	c.t.Helper()
-	if _, err := io.WriteString(c.c, s); err != nil {
-		c.t.Fatalf("say %q: %v", s, err)
-	}
+	_, err := io.WriteString(c.c, s)
+	assert.NoError(c.t, err)
 }
 
 // receive returns the printer's bytes within a second.
@@ -43,9 +42,7 @@ func (c conversation) receive() string {
 	_ = c.c.SetReadDeadline(time.Now().Add(time.Second))
 	var b bytes.Buffer
 	_, err := io.Copy(&b, c.c)
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.t.Fatalf("hear: %v after %q", err, b.String())
-	}
+	assert.True(c.t, err == nil || errors.Is(err, os.ErrDeadlineExceeded), err, b.String())
 	return b.String()
 }
 
@@ -53,9 +50,7 @@ func (c conversation) receive() string {
 func (c conversation) ask(s, want string) {
 	c.t.Helper()
 	c.send(s)
-	if got := c.receive(); got != want {
-		c.t.Errorf("to % X it said % X, want % X", s, got, want)
-	}
+	assert.Equal(c.t, c.receive(), want, s)
 }
 
 func bubble(t *testing.T, name string, o virtual.Options, f func(t *testing.T, p *virtual.Printer)) {
@@ -143,9 +138,7 @@ func TestAConversationGoesLikeThis(t *testing.T) {
 				}
 				client.ask(turn.send, turn.want)
 			}
-			if p.Problems() != nil {
-				t.Error(p.Problems())
-			}
+			assert.True(t, p.Problems() == nil, p.Problems())
 		})
 	}
 }
@@ -156,10 +149,7 @@ func TestTheIdentityFollowsTheProfile(t *testing.T) {
 		"generic-80mm":    "\x5fEPSON\x00\x5fTM-T88III\x00",
 		"citizen-ct-s310": "\x5fCITIZEN\x00\x5fCT-S310\x00",
 	} {
-		p, ok := profile.Lookup(model)
-		if !ok {
-			t.Fatalf("no model %s", model)
-		}
+		p, _ := profile.Lookup(model)
 		bubble(t, model, virtual.OptionsFor(p), func(t *testing.T, p *virtual.Printer) {
 			connect(t, p).ask("\x1dI\x42\x1dI\x43\x1dI\x02", want)
 		})

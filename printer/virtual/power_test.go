@@ -22,20 +22,12 @@ func TestASlowPrinterReadsUntilItsBufferIsFull(t *testing.T) {
 		start := time.Now()
 		c.send("1\n2\n3\n") // fits: nothing is waited for
 		c.send("\x10\x04\x01")
-		if time.Since(start) != 0 {
-			t.Errorf("taking it took %s", time.Since(start))
-		}
-		if got := c.receive(); got != "\x12" {
-			t.Errorf("while it prints it said % X", got)
-		}
+		assert.Equal(t, time.Since(start), 0)
+		assert.Equal(t, c.receive(), "\x12", "while it prints")
 		c.send("4567890123\n\x1dV\x00")
-		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("a full buffer took %s to take more, want 3 s", d)
-		}
+		assert.Equal(t, time.Since(start), 3*time.Second, "a full buffer takes more")
 		assert.NoError(t, p.Wait(t.Context(), 1))
-		if d := time.Since(start); d != 4*time.Second {
-			t.Errorf("the ticket took %s, want 4 s", d)
-		}
+		assert.Equal(t, time.Since(start), 4*time.Second, "it has printed")
 	})
 }
 
@@ -53,9 +45,7 @@ func TestAFullBufferStillAnswersRealTimeCommands(t *testing.T) {
 		c.ask("\n\x10\x04\x01", "\x12")
 		c.send("\x1dV\x00")
 		assert.NoError(t, p.Wait(t.Context(), 1))
-		if got := p.Tickets(); got[0].Text != "1\n2\n3\n" {
-			t.Errorf("on paper %q", got[0].Text)
-		}
+		assert.Equal(t, p.Tickets()[0].Text, "1\n2\n3\n")
 	})
 }
 
@@ -67,9 +57,8 @@ func TestAPrinterWithoutPowerAnswersNothingThenResets(t *testing.T) {
 		one.stuck("2\n")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := p.Dial(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("dial: %v, want nothing for a minute", err)
-		}
+		_, err := p.Dial(ctx)
+		assert.True(t, errors.Is(err, context.DeadlineExceeded), err)
 		p.PowerOn()
 		one.wasReset()
 		two.wasReset()
@@ -86,9 +75,7 @@ func TestAConnectionContinuesAfterTheCableIsPluggedIn(t *testing.T) {
 		c := connect(t, p)
 		p.Unplug(true)
 		c.stuck("\x1dr\x01")
-		if got := c.receive(); got != "" {
-			t.Errorf("without a cable it said % X", got)
-		}
+		assert.Equal(t, c.receive(), "", "without a cable")
 		p.Unplug(false)
 		c.ask("\x1dr\x01", "\x00")
 	})
@@ -102,9 +89,8 @@ func TestTheClientLimitRefusesOrHangs(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			want := map[bool]error{false: syscall.ECONNREFUSED, true: context.DeadlineExceeded}[hang]
-			if _, err := p.Dial(ctx); !errors.Is(err, want) {
-				t.Errorf("the second: %v, want %v", err, want)
-			}
+			_, err := p.Dial(ctx)
+			assert.True(t, errors.Is(err, want), err)
 			_ = one.c.Close()
 			synctest.Wait()
 			connect(t, p).ask("\x10\x04\x01", "\x12")
@@ -116,9 +102,8 @@ func TestTheClientLimitRefusesOrHangs(t *testing.T) {
 func (c conversation) stuck(s string) {
 	c.t.Helper()
 	_ = c.c.SetWriteDeadline(time.Now().Add(time.Minute))
-	if _, err := io.WriteString(c.c, s); !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.t.Errorf("write: %v, want nothing for a minute", err)
-	}
+	_, err := io.WriteString(c.c, s)
+	assert.True(c.t, errors.Is(err, os.ErrDeadlineExceeded), err)
 	_ = c.c.SetWriteDeadline(time.Time{})
 }
 
@@ -126,7 +111,6 @@ func (c conversation) stuck(s string) {
 func (c conversation) wasReset() {
 	c.t.Helper()
 	_ = c.c.SetReadDeadline(time.Time{})
-	if _, err := c.c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-		c.t.Errorf("read: %v, want a reset", err)
-	}
+	_, err := c.c.Read(make([]byte, 1))
+	assert.True(c.t, errors.Is(err, syscall.ECONNRESET), err)
 }

@@ -56,9 +56,7 @@ func printAlone(t *testing.T, o virtual.Options, b string) (out virtual.Ticket) 
 	synctest.Test(t, func(t *testing.T) {
 		p := virtual.New(o)
 		got := send(t, p, b)
-		if len(got) != 1 || p.Problems() != nil {
-			t.Fatalf("%d tickets, problems %q", len(got), p.Problems())
-		}
+		assert.True(t, len(got) == 1 && p.Problems() == nil, got, p.Problems())
 		out = got[0]
 	})
 	return out
@@ -68,16 +66,13 @@ func TestImagesAndQRCodesArePrinted(t *testing.T) {
 	bits := checkers(64, 16)
 	for name, b := range map[string]string{"GS v 0": bitImage(64, 16, bits), "GS ( L": graphics(64, 16, bits)} {
 		got := printAlone(t, virtual.Options{Dots: 96}, "\x1b@above\n"+b+"below\n"+code("id 7", 4)+"\x1dV\x00")
-		if want := "above\n▒▒ 64x16\nbelow\n▒▒ QR id 7\n"; got.Text != want {
-			t.Errorf("%s: text %q, want %q", name, got.Text, want)
-		}
-		if len(got.Images) != 1 || string(got.Images[0].Bits) != bits || got.Images[0].Line != 1 ||
-			!got.Images[0].Black(0, 0) || got.Images[0].Black(8, 0) || !got.Images[0].Black(8, 8) {
-			t.Errorf("%s: images %+v", name, got.Images)
-		}
-		if want := []virtual.QR{{Line: 3, Text: "id 7", Module: 4, Level: '1'}}; !slices.Equal(got.QRs, want) {
-			t.Errorf("%s: codes %+v", name, got.QRs)
-		}
+		assert.Equal(t, got.Text, "above\n▒▒ 64x16\nbelow\n▒▒ QR id 7\n", name)
+		assert.Equal(t, len(got.Images), 1, name)
+		image := got.Images[0]
+		assert.True(t, string(image.Bits) == bits && image.Line == 1, name, image)
+		assert.True(t, image.Black(0, 0) && !image.Black(8, 0) && image.Black(8, 8), name, image)
+		want := []virtual.QR{{Line: 3, Text: "id 7", Module: 4, Level: '1'}}
+		assert.True(t, slices.Equal(got.QRs, want), name, got.QRs)
 	}
 }
 
@@ -108,12 +103,9 @@ func TestMistakesOfTheSenderAreRecorded(t *testing.T) {
 		{"TwoBytesOnAnotherROM", "\x1c&a\n", "no two-byte characters", ""},
 	} {
 		bubble(t, tt.name, virtual.Options{Columns: 10, Dots: 64}, func(t *testing.T, p *virtual.Printer) {
-			if got := send(t, p, tt.bytes); tt.text != "" && (len(got) != 1 || got[0].Text != tt.text) {
-				t.Fatalf("got %+v, want text %q", got, tt.text)
-			}
-			if got := p.Problems(); len(got) != 1 || !strings.Contains(got[0], tt.want) {
-				t.Errorf("problems %q, want one with %q", got, tt.want)
-			}
+			got, problems := send(t, p, tt.bytes), p.Problems()
+			assert.True(t, tt.text == "" || len(got) == 1 && got[0].Text == tt.text, got, tt.text)
+			assert.True(t, len(problems) == 1 && strings.Contains(problems[0], tt.want), problems, tt.want)
 		})
 	}
 }
@@ -132,13 +124,10 @@ func TestAnIncompleteImageSwallowsTheNextTicketUnlessPaddingIsSent(t *testing.T)
 			synctest.Wait()
 			send(t, p, tt.pad+"\x1b@ticket\n\x1dV\x42\x00"+strings.Repeat("\x00", 400))
 			got := p.Tickets()
-			if len(got) != 2 || got[0].Text != "first\n" || got[0].End != virtual.Broken || got[1].Text != tt.text {
-				t.Errorf("on paper: %+v", got)
-			}
-			if all := strings.Join(p.Problems(), "\n"); (all != "") != (tt.problem != "") ||
-				!strings.Contains(all, tt.problem) {
-				t.Errorf("problems %q", all)
-			}
+			assert.True(t, len(got) == 2 && got[0].Text == "first\n" && got[0].End == virtual.Broken, got)
+			assert.Equal(t, got[1].Text, tt.text)
+			all := strings.Join(p.Problems(), "\n")
+			assert.True(t, (all != "") == (tt.problem != "") && strings.Contains(all, tt.problem), all)
 		})
 	}
 }
@@ -148,10 +137,8 @@ func TestOnlyACutterCutsAndNoEmptyPiece(t *testing.T) {
 	for none, want := range map[bool]virtual.End{false: virtual.Cut, true: virtual.Closed} {
 		bubble(t, fmt.Sprint(none), virtual.Options{NoCutter: none}, func(t *testing.T, p *virtual.Printer) {
 			got := send(t, p, cut+"\n\n"+cut+"A\n"+cut+cut)
-			if len(got) != 1 || strings.TrimSpace(got[0].Text) != "A" || got[0].End != want ||
-				(p.Problems() != nil) != none {
-				t.Errorf("on paper: %+v, problems %q", got, p.Problems())
-			}
+			assert.True(t, len(got) == 1 && strings.TrimSpace(got[0].Text) == "A" && got[0].End == want, got)
+			assert.Equal(t, p.Problems() != nil, none)
 		})
 	}
 }
@@ -197,10 +184,9 @@ func TestThePictureMatchesTheGoldenFile(t *testing.T) {
 			// Dots, not bytes: the compression of a file does not matter.
 			want, err := png.Decode(bytes.NewReader(b))
 			assert.NoError(t, err)
-			if got := ticket.Picture(); got.Rect != want.Bounds() ||
-				!bytes.Equal(got.Pix, want.(*image.Paletted).Pix) {
-				t.Errorf("the picture differs from %s; look at it after -update", file)
-			}
+			got := ticket.Picture()
+			same := got.Rect == want.Bounds() && bytes.Equal(got.Pix, want.(*image.Paletted).Pix)
+			assert.True(t, same, "look at it after -update", file)
 		})
 	}
 }

@@ -27,9 +27,7 @@ func onTCP(t *testing.T, p *virtual.Printer) (address string, stop func()) {
 	go func() { served <- p.Serve(ctx, l) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		assert.Equal(t, <-served, nil)
 	})
 	t.Cleanup(stop)
 	return l.Addr().String(), stop
@@ -49,9 +47,8 @@ func exchange(t *testing.T, c net.Conn, say, want string) {
 	t.Helper()
 	write(t, c, say)
 	got := make([]byte, len(want))
-	if n, err := io.ReadFull(c, got); err != nil || string(got) != want {
-		t.Fatalf("to % X it said % X, %v, want % X", say, got[:n], err, want)
-	}
+	_, err := io.ReadFull(c, got)
+	assert.True(t, err == nil && string(got) == want, say, got, err, want)
 }
 
 func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
@@ -59,9 +56,8 @@ func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
 	address, _ := onTCP(t, p)
 	one := dialTCP(t, address)
 	exchange(t, one, "\x10\x04\x01", "\x12")
-	if c, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("the second: %v, %v", c, err)
-	}
+	_, err := net.Dial("tcp", address)
+	assert.True(t, errors.Is(err, syscall.ECONNREFUSED), err)
 	_ = one.Close()
 	assert.NoError(t, p.WaitIdle(t.Context()))
 	exchange(t, dialTCP(t, address), "\x10\x04\x01", "\x12")
@@ -72,7 +68,6 @@ func TestOverTCPTheEndOfServeEmptiesTheBuffer(t *testing.T) {
 	address, stop := onTCP(t, p)
 	exchange(t, dialTCP(t, address), "1\n2\n\x10\x04\x01", "\x12")
 	stop()
-	if got := p.Tickets(); len(got) != 1 || got[0].Text != "1\n" || got[0].End != virtual.Broken {
-		t.Errorf("on paper: %+v", got)
-	}
+	got := p.Tickets()
+	assert.True(t, len(got) == 1 && got[0].Text == "1\n" && got[0].End == virtual.Broken, got)
 }

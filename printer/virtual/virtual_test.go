@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"ticketrail/deploy/assert"
@@ -32,9 +33,7 @@ func TestACutEndsATicket(t *testing.T) {
 		p := virtual.New(virtual.Options{})
 		got := send(t, p, "\x1b@\x1c.\x1bt\x00\x1bE\x01Order 7\x1bE\x00\n\x1dB\x01** VOID **\x1dB\x00\n"+
 			"\x1d!\x112 Burger\n\x1d!\x00\x1br\x01red\x1br\x00\n\x1bd\x04\x1dV\x42\x00")
-		if len(got) != 1 {
-			t.Fatalf("%d tickets, want 1", len(got))
-		}
+		assert.Equal(t, len(got), 1)
 		var spans []layout.Span
 		for _, l := range got[0].Lines {
 			spans = append(spans, l.Spans...)
@@ -45,15 +44,10 @@ func TestACutEndsATicket(t *testing.T) {
 			{Text: "2 Burger", Style: layout.Style{Width: 2, Height: 2}},
 			{Text: "red", Style: layout.Style{Red: true, Width: 1, Height: 1}},
 		}
-		if d := cmp.Diff(want, spans); d != "" {
-			t.Error(d)
-		}
-		if want := "Order 7\n** VOID **\n2 Burger\nred\n"; got[0].Text != want || got[0].End != virtual.Cut {
-			t.Errorf("text %q, %s", got[0].Text, got[0].End)
-		}
-		if p.Problems() != nil {
-			t.Error(p.Problems())
-		}
+		assert.Equal(t, cmp.Diff(want, spans), "")
+		assert.Equal(t, got[0].Text, "Order 7\n** VOID **\n2 Burger\nred\n")
+		assert.Equal(t, got[0].End, virtual.Cut)
+		assert.True(t, p.Problems() == nil, p.Problems())
 	})
 }
 
@@ -73,9 +67,7 @@ func TestLettersFollowTheCodePage(t *testing.T) {
 	} {
 		bubble(t, tt.name, tt.o, func(t *testing.T, p *virtual.Printer) {
 			got := send(t, p, tt.bytes)
-			if len(got) != 1 || got[0].Text != tt.want || got[0].Problems != nil {
-				t.Errorf("got %+v, want %q", got, tt.want)
-			}
+			assert.True(t, len(got) == 1 && got[0].Text == tt.want && got[0].Problems == nil, got, tt.want)
 		})
 	}
 }
@@ -88,9 +80,8 @@ func TestTwoClientsAreServedOneAfterTheOther(t *testing.T) {
 		_ = first.c.Close()
 		second.send("two\n\x1dV\x00")
 		assert.NoError(t, p.Wait(t.Context(), 2))
-		if got := p.Tickets(); got[0].Text != "one\n" || got[1].Text != "two\n" {
-			t.Errorf("got %q, %q", got[0].Text, got[1].Text)
-		}
+		got := p.Tickets()
+		assert.Equal(t, got[0].Text+got[1].Text, "one\ntwo\n")
 	})
 }
 
@@ -100,9 +91,8 @@ func TestOverTCPRefuseClosesAndReopensTheSameAddress(t *testing.T) {
 	for range 3 {
 		exchange(t, dialTCP(t, address), "\x10\x04\x01", "\x12")
 		assert.NoError(t, p.Refuse(true))
-		if c, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("a printer that is off: %v, %v, want connection refused", c, err)
-		}
+		_, err := net.Dial("tcp", address)
+		assert.True(t, errors.Is(err, syscall.ECONNREFUSED), err)
 		p.Reset()
 		assert.NoError(t, p.Refuse(false))
 	}
@@ -117,9 +107,7 @@ func TestATicketIsDrawnAsWideAsItIs(t *testing.T) {
 			"█** VOID ** 1x   █\n" +
 			"║1 Brülée        ║\n" +
 			"└────────────────┘\n"
-		if d := cmp.Diff(want, got[0].Draw("grill")); d != "" {
-			t.Error(d)
-		}
+		assert.Equal(t, got[0].Draw("grill"), want)
 	})
 }
 
@@ -143,11 +131,8 @@ func FuzzAnyBytesDecodeWithoutPanicOrControlCharacters(f *testing.F) {
 			c.send(string(b[:len(b)/2]))
 			_ = c.c.Close()
 			for _, ticket := range send(t, p, string(b[len(b)/2:])) {
-				for _, r := range strings.ReplaceAll(ticket.Text, "\n", "") {
-					if r < 0x20 || r >= 0x7F && r < 0xA0 {
-						t.Errorf("control character %q on paper", r)
-					}
-				}
+				text := strings.ReplaceAll(ticket.Text, "\n", "")
+				assert.True(t, !strings.ContainsFunc(text, unicode.IsControl), text)
 				ticket.Picture()
 			}
 		})
