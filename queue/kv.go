@@ -85,14 +85,19 @@ func (s *KV) wrap(verb, key string, err error) error {
 	return wrap(err, "%s %.64q in KV %.64s", verb, key, s.name)
 }
 
+// viewKV runs f with the records of a name below bucketKV, if there are any.
+func (q *Queue) viewKV(name string, f func(values *bolt.Bucket) error) error {
+	return q.view(func(tx *bolt.Tx) error {
+		if values := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(name)); values != nil {
+			return f(values)
+		}
+		return nil
+	})
+}
+
 // Get implements [kv.Store]. If the value is damaged the error wraps ErrDamaged.
 func (s *KV) Get(key string) (value []byte, ok bool, err error) {
-	err = s.q.view(func(tx *bolt.Tx) error {
-		values := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(s.name))
-		if values == nil {
-			return nil
-		}
-
+	err = s.q.viewKV(s.name, func(values *bolt.Bucket) error {
 		raw := values.Get([]byte(key))
 		if raw == nil {
 			return nil
@@ -114,11 +119,7 @@ func (s *KV) Get(key string) (value []byte, ok bool, err error) {
 // write.
 func (s *KV) All(f func(key string, value []byte) bool) error {
 	var keys []string
-	err := s.q.view(func(tx *bolt.Tx) error {
-		values := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(s.name))
-		if values == nil {
-			return nil
-		}
+	err := s.q.viewKV(s.name, func(values *bolt.Bucket) error {
 		return values.ForEach(func(key, _ []byte) error { keys = append(keys, string(key)); return nil })
 	})
 

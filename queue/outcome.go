@@ -57,12 +57,7 @@ func (q *Queue) KeepOutcomes(keep bool) { q.keepOutcomes.Store(keep) }
 
 // Outcomes returns the oldest outcomes, at most limit. One that is damaged has no What.
 func (q *Queue) Outcomes(limit int) (out []Outcome, err error) {
-	err = q.view(func(tx *bolt.Tx) error {
-		outcomes := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(outcomesName))
-		if outcomes == nil {
-			return nil
-		}
-
+	err = q.viewKV(outcomesName, func(outcomes *bolt.Bucket) error {
 		cursor := outcomes.Cursor()
 		for key, raw := cursor.First(); key != nil && len(out) < limit; key, raw = cursor.Next() {
 			var stored storedOutcome
@@ -92,13 +87,11 @@ func (q *Queue) NoteOrder(ctx context.Context, kv *KV, values map[string][]byte,
 
 // OutcomesKept says how many outcomes there are.
 func (q *Queue) OutcomesKept() (n uint64, err error) {
-	err = q.view(func(tx *bolt.Tx) error {
-		if outcomes := tx.Bucket(bucketNames[bucketKV]).Bucket([]byte(outcomesName)); outcomes != nil {
-			cursor := outcomes.Cursor()
-			if first, _ := cursor.First(); first != nil {
-				last, _ := cursor.Last()
-				n = binary.BigEndian.Uint64(last) - binary.BigEndian.Uint64(first) + 1
-			}
+	err = q.viewKV(outcomesName, func(outcomes *bolt.Bucket) error {
+		cursor := outcomes.Cursor()
+		if first, _ := cursor.First(); first != nil {
+			last, _ := cursor.Last()
+			n = binary.BigEndian.Uint64(last) - binary.BigEndian.Uint64(first) + 1
 		}
 		return nil
 	})

@@ -285,6 +285,30 @@ var leavingTypes = [...]string{
 	"takeaway", "takeout", "carryout", "togo", "pickup", "collect", "deliver", "drivethr", "curbside", "kerbside",
 }
 
+// Clock is the time of day in a zone. Without a known zone it is UTC, and says so: a wrong time that looks right
+// would be worse.
+func Clock(t time.Time, zone string) string {
+	local, known := InZone(t, zone)
+	switch {
+	case t.IsZero():
+		return ""
+	case !known:
+		return local.Format("15:04 UTC")
+	}
+	return local.Format("15:04")
+}
+
+// InZone returns t in a zone, or in UTC if the zone is not set or unknown.
+func InZone(t time.Time, zone string) (_ time.Time, known bool) {
+	// "Local" would be the zone of this program, which says nothing about the kitchen.
+	if zone != "" && zone != "UTC" && zone != "Local" {
+		if loc, err := time.LoadLocation(zone); err == nil {
+			return t.In(loc), true
+		}
+	}
+	return t.UTC(), false
+}
+
 // Short is a request id as people compare it between two tickets: its last six characters.
 func Short(request string) string {
 	runes := []rune(request)

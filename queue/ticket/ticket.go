@@ -135,13 +135,11 @@ const NothingListed = "Nothing is listed here any more. Ask."
 
 func (c *Change) head(zone string) string {
 	text := "CHANGED"
-
 	if c.Parts > 1 {
 		text += fmt.Sprintf(" (%d of %d)", c.Part, c.Parts)
 	}
 
 	text += " – replaces "
-
 	switch {
 	case c.Tickets > 1 && c.Order != "":
 		text += fmt.Sprintf("%d tickets, %s", c.Tickets, c.Order)
@@ -195,30 +193,6 @@ func (v *LaterVoid) UnmarshalJSON(b []byte) error {
 	}
 	type stored LaterVoid
 	return json.Unmarshal(b, (*stored)(v))
-}
-
-// Clock is the time of day in a zone. Without a known zone it is UTC, and says so: a wrong time that looks right
-// would be worse.
-func Clock(t time.Time, zone string) string {
-	local, known := InZone(t, zone)
-	switch {
-	case t.IsZero():
-		return ""
-	case !known:
-		return local.Format("15:04 UTC")
-	}
-	return local.Format("15:04")
-}
-
-// InZone returns t in a zone, or in UTC if the zone is not set or unknown.
-func InZone(t time.Time, zone string) (_ time.Time, known bool) {
-	// "Local" would be the zone of this program, which says nothing about the kitchen.
-	if zone != "" && zone != "UTC" && zone != "Local" {
-		if loc, err := time.LoadLocation(zone); err == nil {
-			return t.In(loc), true
-		}
-	}
-	return t.UTC(), false
 }
 
 // PromisedAt is when it is wanted; zero if that is not said as a time.
@@ -335,68 +309,6 @@ type Receipt struct {
 	Conflict  bool // the key was known and the content is new
 	Jobs      int  // jobs that were enqueued
 }
-
-// A Delivery is one attempt to bring a ticket to a cook.
-type Delivery struct {
-	Job     uint64 // the same in all attempts, so that a screen recognizes a ticket
-	Station string
-	// Attempt is 1 for the first. An interrupted attempt is not counted, so the next one has the same
-	// number, and two papers may show it.
-	Attempt int
-	Ticket  Ticket
-	// Doubt says that an earlier attempt may have come out: the ticket is marked POSSIBLE
-	// DUPLICATE. False means that no earlier attempt can have come out.
-	Doubt bool
-	// Reprint says that a person asked for this copy: the ticket is marked REPRINT.
-	Reprint bool
-	// For is the station whose ticket this is, if another one prints it: as its backup, marked FOR GRILL (printer
-	// down), because its screen is dark, or because it refused it. Empty: it is its own.
-	For string
-	// Down names the part of that station that has failed: "printer" or "screen". Empty: nothing, it refused the
-	// ticket.
-	Down string
-	// RefusedBy are the stations that refused the ticket, so that it came here, in order: it is marked
-	// REFUSED BY FRESH. The first one is also For.
-	RefusedBy []string
-}
-
-// State is the state of a job. Its value is stored, and people, JSON and metric labels use the same word.
-type State string
-
-const (
-	Pending  State = "pending"  // waits in its station's queue
-	Held     State = "held"     // waits for a person to reprint or cancel it; the next ticket prints
-	Printing State = "printing" // lent to its station
-
-	// The ticket came out. They differ in the proof, see [Proof].
-	Confirmed State = "confirmed" // the printer returned the id that was sent after the ticket
-	Processed State = "processed" // the printer answered a status request that was sent after the ticket
-	Sent      State = "sent"      // the connection took every byte; the printer told nothing
-	Shown     State = "shown"     // a page of the screen has confirmed that it shows the ticket
-	Taken     State = "taken"     // the third-party kitchen display accepted the ticket
-
-	Failed    State = "failed"    // cannot be delivered; a person must reprint or cancel it
-	Cancelled State = "cancelled" // by a person, by a reprint, or because a page of its screen is open again
-	Expired   State = "expired"   // too old to print; listed on a slip
-	Moved     State = "moved"     // replaced by another job at another station
-)
-
-// States lists every State.
-func States() []State {
-	return []State{
-		Pending, Held, Printing, Confirmed, Processed, Sent, Shown, Taken, Failed, Cancelled, Expired, Moved,
-	}
-}
-
-// Open says that the job still owes the kitchen a ticket.
-func (s State) Open() bool { return s == Pending || s == Held || s == Printing }
-
-// Proof is a State that says how much is known about a ticket that came out. A station claims the
-// most that it has seen evidence of, never more.
-type Proof = State
-
-// Proofs lists the states that a [Proof] may be.
-func Proofs() []Proof { return []Proof{Confirmed, Processed, Sent, Shown, Taken} }
 
 // Version is the format that [Marshal] writes. Fields are only ever added, and their zero value
 // has the meaning of their absence. A change that an older program would misread raises Version.
