@@ -37,6 +37,8 @@ func (q *Queue) run() {
 	defer close(q.ended)
 
 	tick := time.Tick(maintenanceEvery)
+	// A person who has just deleted files wants to know whether that was enough.
+	whileFull := time.Tick(store.FullCheckEvery)
 	q.maintain()
 	for {
 		if !q.nextReopen.IsZero() && !time.Now().Before(q.nextReopen) {
@@ -64,9 +66,10 @@ func (q *Queue) run() {
 		case <-tick:
 			q.maintain()
 		case <-q.untilReopen():
-		case <-q.untilSpaceCheck():
-			q.nextSpaceCheck = time.Time{}
-			q.maintain() // which makes room of our own history, and looks
+		case <-whileFull:
+			if q.space.IsFull.Load() {
+				q.maintain() // which makes room of our own history, and looks
+			}
 		}
 	}
 }
@@ -173,22 +176,6 @@ func (q *Queue) untilReopen() <-chan time.Time {
 		return nil
 	}
 	return time.After(time.Until(q.nextReopen))
-}
-
-// untilSpaceCheck fires when a full disk is to be checked again: a person who has just deleted
-// files wants to know whether that was enough. Other writes do not postpone it: an order of a relay that waits for
-// space may be tried again more often than that.
-func (q *Queue) untilSpaceCheck() <-chan time.Time {
-	if !q.space.IsFull.Load() {
-		q.nextSpaceCheck = time.Time{}
-		return nil
-	}
-
-	if q.nextSpaceCheck.IsZero() {
-		q.nextSpaceCheck = time.Now().Add(store.FullCheckEvery)
-	}
-
-	return time.After(time.Until(q.nextSpaceCheck))
 }
 
 // shutDown ends the committer: all that waited has its answer, except settlements that storage

@@ -37,15 +37,14 @@ type Queue struct {
 	keepOutcomes atomic.Bool // see KeepOutcomes
 
 	// Used by the committer only, and by Open before the committer runs.
-	head, tail     uint64        // the lowest and highest position in use, of all lanes
-	morePruning    bool          // more history is to be removed than fits into one transaction
-	nextReopen     time.Time     // when to reopen the file; zero: the file works
-	backoff        time.Duration // between attempts to reopen
-	nextSpaceCheck time.Time     // when to look for free space; zero: the disk is not full
-	lastFailure    string        // logged last, so that the same error is logged once
-	kept           []*op         // settlements, and begins that a full disk refused: tried again after a reopen
-	replayed       bool          // the log was read, see replay
-	closeErr       error
+	head, tail  uint64        // the lowest and highest position in use, of all lanes
+	morePruning bool          // more history is to be removed than fits into one transaction
+	nextReopen  time.Time     // when to reopen the file; zero: the file works
+	backoff     time.Duration // between attempts to reopen
+	lastFailure string        // logged last, so that the same error is logged once
+	kept        []*op         // settlements, and begins that a full disk refused: tried again after a reopen
+	replayed    bool          // the log was read, see replay
+	closeErr    error
 
 	mu         sync.Mutex // guards the fields below, and all of every lane
 	lanes      lanes
