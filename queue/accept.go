@@ -49,9 +49,8 @@ type acceptOp struct {
 	content  content
 	shares   []ticket.Share
 	body     []byte
-	payloads [][]byte // the stored ticket of each draft
-	stations []string // of each draft
-	arrived  time.Time
+	payloads [][]byte      // the stored ticket of each draft
+	stations []string      // of each draft
 	age      time.Duration // see ageOf
 	size     int
 	again    *loggedRequest // the copy's log has it, and the file has lost it; nil: it is new
@@ -66,10 +65,7 @@ func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 		return nil, errors.New("it contains no tickets")
 	}
 
-	accepting := &acceptOp{
-		q: q, r: r, key: keyOf(r.Venue, r.ID), body: encodeBody(r), arrived: r.Received, age: ageOf(r),
-	}
-
+	accepting := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), body: encodeBody(r), age: ageOf(r)}
 	accepting.size = len(accepting.body)
 	for i := range r.Drafts {
 		draft := &r.Drafts[i]

@@ -257,7 +257,7 @@ func (n *note) appendTo(lines *bytes.Buffer) error {
 // logged is the request as a log has it. Its caller may have changed the body since, so it is that which was encoded.
 func (a *acceptOp) logged() *loggedRequest {
 	l := &loggedRequest{
-		ID: a.r.ID, Venue: a.r.Venue, Device: a.r.Device, Received: a.arrived, AgeMS: a.age.Milliseconds(),
+		ID: a.r.ID, Venue: a.r.Venue, Device: a.r.Device, Received: a.r.Received, AgeMS: a.age.Milliseconds(),
 		Jobs: a.jobs, Stations: a.stations, Content: a.content.body[:],
 	}
 

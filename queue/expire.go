@@ -1,12 +1,9 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"ticketrail/queue/ticket"
@@ -96,14 +93,6 @@ func (e entry) tooOld(now, olderThan time.Duration) bool {
 	return !e.fromDaemon && now-time.Duration(e.enqueued) > olderThan
 }
 
-// pendingOf copies the pending jobs of a lane. The caller must have called blockLending. Others may still
-// change the lane in memory: only the promise of blockLending holds, and the state is read again for each.
-func (b *batch) pendingOf(station string) []entry {
-	b.q.mu.Lock()
-	defer b.q.mu.Unlock()
-	return slices.Collect(b.q.lane(station).pending())
-}
-
 // expire expires up to expireAtOnce tickets, and returns how many. The ticket that is lent stays:
 // it may be printing. A damaged one stays for Take.
 func (b *batch) expire(station string, olderThan time.Duration) int {
@@ -111,11 +100,11 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 	var lines []ticket.Line
 	var first ticket.Ticket
 
-	for _, e := range b.pendingOf(station) {
+	for _, e := range b.q.openOf(station) {
 		if len(lines) == expireAtOnce {
 			break
 		}
-		if e.job == lent || !e.tooOld(b.now, olderThan) {
+		if e.held || e.job == lent || !e.tooOld(b.now, olderThan) {
 			continue
 		}
 
@@ -141,70 +130,4 @@ func (b *batch) expire(station string, olderThan time.Duration) int {
 		Received: b.wall.UTC(),
 	}, true)
 	return len(lines)
-}
-
-// enqueueSlip enqueues a slip, in front of its station's tickets if a cook must ask about it before the orders that
-// are still wanted.
-func (b *batch) enqueueSlip(s jobState, slip ticket.Ticket, front bool) {
-	s.FromDaemon, s.Enqueued, s.Received = true, int64(b.now), slip.Received.UnixMilli()
-	b.enqueue(s, b.encodeTicket(slip), front)
-	b.books(s.Station).Enqueued++
-}
-
-// encodeTicket encodes a slip, a copy or a changed ticket. An error fails the batch: an expired ticket without its
-// slip would be lost.
-func (b *batch) encodeTicket(t ticket.Ticket) []byte {
-	payload, err := ticket.Marshal(t)
-	b.fail(err)
-	return seal(payload)
-}
-
-// slipLine names an expired ticket as people call it: number, table, type, server. Without the note
-// of a doubt, a cook would ask for a dish that is already on the pass.
-func slipLine(t ticket.Ticket, job uint64, doubt bool) ticket.Line {
-	labels := []string{ticket.NumberLabel(t.Number), ticket.TableLabel(t.Table, t.Type), t.Type, t.Server}
-	labels = slices.DeleteFunc(labels, func(s string) bool { return s == "" })
-	name := cmp.Or(strings.Join(labels, " · "), fmt.Sprint("job ", job))
-
-	what := ticket.Plural(len(t.Lines), "line")
-	if t.Changed != nil {
-		what = "changed, " + what
-	}
-
-	notes := []string{fmt.Sprintf("%s, %s, id %s", ticket.Clock(t.Received, t.Zone), what, ticket.Short(t.Request))}
-	if items := slipItems(t.Lines); items != "" {
-		notes = append(notes, items)
-	}
-	if doubt {
-		notes = append(notes, "a copy may have come out: check the rail")
-	}
-
-	return ticket.Line{Quantity: "1", Name: name, Notes: notes, Void: t.Void, Refire: t.Refire}
-}
-
-// slipItems lists the dishes: the first items by the beginnings of their names, because a slip has up to 500 tickets
-// and the names are from the network.
-func slipItems(lines []ticket.Line) string {
-	const most, letters = 12, 60
-	var items []string
-	for _, l := range lines {
-		if l.Depth > 0 {
-			continue
-		}
-
-		name := l.Quantity + "x " + l.Name
-		if l.Void {
-			name = "VOID " + name
-		}
-
-		if runes := []rune(name); len(runes) > letters {
-			name = string(runes[:letters]) + "…"
-		}
-		items = append(items, name)
-	}
-
-	if more := len(items) - most; more > 0 {
-		items = append(items[:most], fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(items, ", ")
 }

@@ -137,16 +137,6 @@ func (b Books) clone() Books {
 	return copied
 }
 
-// imbalance is by how many jobs the books are off, with so many open jobs. See [Books].
-func (b Books) imbalance(open int) int64 {
-	in := int64(b.Enqueued + b.Reprinted + b.MovedIn)
-	out := int64(open) + int64(b.MovedOut)
-	for _, n := range b.Outcomes {
-		out += int64(n)
-	}
-	return in - out
-}
-
 // SetStations says which stations are configured. A station that is not configured but has jobs is
 // an orphan: no printer takes its jobs, and they wait until a person moves them. It is not stored:
 // the configuration says it at each start.
@@ -215,8 +205,11 @@ func (q *Queue) Unaccounted() int64 {
 
 	var off int64
 	for _, l := range q.lanes {
-		difference := l.Books.imbalance(len(l.jobs))
-		off += max(difference, -difference)
+		in, out := l.Books.Enqueued+l.Books.Reprinted+l.Books.MovedIn, uint64(len(l.jobs))+l.Books.MovedOut
+		for _, n := range l.Books.Outcomes {
+			out += n
+		}
+		off += max(int64(in-out), int64(out-in))
 	}
 	return off
 }

@@ -100,7 +100,7 @@ func (m *loadedState) readClock(tx *bolt.Tx) error {
 func (m *loadedState) readWaiting(tx *bolt.Tx) error {
 	return tx.Bucket(bucketNames[bucketWaiting]).ForEach(func(key, value []byte) error {
 		pos := un64(key)
-		job, _, err := decodeWaiting(value)
+		job, err := decodeWaiting(value)
 
 		var s jobState
 		if err == nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -275,60 +274,6 @@ func TestATicketForAScreenIsInDoubtOnceHoweverOftenItIsTried(t *testing.T) {
 			q.wantState(1, ticket.Held)
 		})
 	}
-}
-
-// TestRecordsAreStoredAsEarlierVersionsStoredThem: what is stored keeps its format: files of earlier versions have
-// these bytes.
-func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
-	var names []string
-	for _, n := range bucketNames {
-		names = append(names, string(n))
-	}
-	got := strings.Join(names, " ")
-	wantTrue(t, got == "meta requests reqjobs jobs state waiting finished stations dedup aside shelf", got)
-	r := ticket.Request{Venue: "v", ID: "a", Device: "d", Body: []byte("{}")}
-	digest := func(b byte) ticket.Digest { return ticket.Digest(bytes.Repeat([]byte{b}, 16)) }
-	record := func(v any) []byte { b, err := sealJSON(v); must(t, err); return b }
-	at := time.Date(2026, 11, 20, 19, 30, 0, 0, time.UTC)
-	for want, stored := range map[string][]byte{
-		"9c4fbc60 \x00\x00\x00\x23{\"venue\":\"v\",\"id\":\"a\",\"device\":\"d\"}{}": encodeBody(&r),
-		"7dcb62e4 \x02\x01" + strings.Repeat("\x07", 16) + strings.Repeat("\x08", 16) + "\x00\x01\x05grill" +
-			"\x04#142" +
-			strings.Repeat("\x09", 16) + "\x06\x02\x01\x02": encodeDedup(dedupRecord{
-			accepted: []content{{digest(7), digest(8)}},
-			shares:   []share{{"grill", "#142", digest(9), 3, []uint64{1, 2}}},
-		}),
-		"7484566f \x00\x00\x00\x00\x00\x00\x00\x07g": encodeWaiting(7, "g"),
-		`9f9e615c {"s":"grill","st":"held","p":1,"q":2,"t":3,"a":4,"d":5,"rp":true,"sl":true,"of":6,"fr":"w",` +
-			`"r":7,"f":8,"why":"x"}`: record(jobState{
-			Station: "grill", State: ticket.Held, Pos: 1, Req: 2, Enqueued: 3, Attempts: 4, Doubts: 5, Reprint: true,
-			FromDaemon: true, MadeFrom: 6, ShownOn: "w", Received: 7, Finished: 8, Why: "x",
-		}),
-		`fb60c135 {"books":{"enqueued":1,"reprinted":2,"moved_in":3,"moved_out":4,"outcomes":{"failed":5}},` +
-			`"hold":{"reason":"x","since":"2026-11-20T19:30:00Z"}}`: record(stationRecord{
-			Hold: &StationHold{"x", at}, Books: Books{
-				Enqueued: 1, Reprinted: 2, MovedIn: 3, MovedOut: 4,
-				Outcomes: map[ticket.State]uint64{ticket.Failed: 5},
-			},
-		}),
-		`9d6ae716 {"running":1,"wall":"2026-11-20T19:30:00Z","synchronized":true}`: record(clockRecord{1, at, true}),
-	} {
-		wantEqual(t, fmt.Sprintf("%x %s", stored[:4], stored[4:]), want)
-	}
-	job, station, err := decodeWaiting(encodeWaiting(7, "g"))
-	wantTrue(t, job == 7 && station == "g" && err == nil, job, station, err)
-	for _, short := range [][]byte{encodeWaiting(7, ""), seal([]byte("x"))} {
-		_, _, err := decodeWaiting(short)
-		wantTrue(t, err != nil, short)
-	}
-	for _, short := range [][]byte{seal([]byte("x")), seal([]byte{0, 0, 0, 3}, []byte("{}"))} {
-		_, err := decodeBody(short)
-		wantTrue(t, err != nil, short)
-	}
-	wantEqual(t, un64([]byte("odd")), 0)
-	r.Body = nil
-	body, err := decodeBody(encodeBody(&r))
-	wantTrue(t, len(body) == 0 && err == nil, body, err)
 }
 
 func (q *testQueue) setStorageErr(err error) {

@@ -151,22 +151,21 @@ func decodePayload(b []byte) (ticket.Ticket, error) {
 	return ticket.Unmarshal(opened)
 }
 
-// encodeWaiting is the value of a position in the waiting bucket. The station is stored here too,
-// so that a job whose own state is damaged is still counted for its station.
+// encodeWaiting is the value of a position in the waiting bucket. The station is there for earlier versions, which
+// refuse a value without one.
 func encodeWaiting(job uint64, station string) []byte {
 	return seal(key64(job), []byte(station))
 }
 
-func decodeWaiting(b []byte) (job uint64, station string, err error) {
+func decodeWaiting(b []byte) (job uint64, err error) {
 	opened, err := unseal(b)
+	if err == nil && len(opened) < 9 {
+		err = errors.New("too short")
+	}
 	if err != nil {
-		return job, station, err
+		return 0, err
 	}
-
-	if len(opened) < 9 {
-		return job, station, errors.New("too short")
-	}
-	return binary.BigEndian.Uint64(opened), string(opened[8:]), nil
+	return binary.BigEndian.Uint64(opened), nil
 }
 
 // stationRecord is stored of a station besides its jobs.

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	bolt "go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 )
 
 // Check reads the whole file at path and verifies its structure and its content. No other process may have it open
@@ -37,10 +36,7 @@ func check(path string, c Contents) error {
 
 	options := BoltOptions(false)
 	options.ReadOnly = true
-	db, err := bolt.Open(path, 0o600, options)
-	if errors.Is(err, berrors.ErrTimeout) {
-		return errInUse
-	}
+	db, err := openBolt(path, options)
 	if err != nil {
 		return err
 	}

@@ -71,13 +71,14 @@ func (c *Copies) Log(n uint64) string  { return filepath.Join(c.dir, fmt.Sprintf
 func (c *Copies) None() bool { return len(c.Bases)+len(c.Logs) == 0 }
 
 // Newest is the highest number in use; 0: none is.
-func (c *Copies) Newest() (n uint64) {
-	for _, all := range [][]uint64{c.Bases, c.Logs} {
-		if len(all) > 0 {
-			n = max(n, all[len(all)-1])
-		}
+func (c *Copies) Newest() uint64 { return max(lastOf(c.Bases), lastOf(c.Logs)) }
+
+// lastOf is the last of some numbers, which are in order; 0: there is none.
+func lastOf(numbers []uint64) uint64 {
+	if len(numbers) == 0 {
+		return 0
 	}
-	return n
+	return numbers[len(numbers)-1]
 }
 
 // Since returns the first log of those that follow each other up to the newest; 0: there is none.
@@ -106,19 +107,16 @@ func (c *Copies) Database() string {
 // a base copy is newer and the log does not go back to it. Without such a base copy nothing is better than the file: on
 // a new disk of copies a crash can leave a log and no base copy.
 func (c *Copies) Follow(r CopyRecord) (first uint64, foreign bool, err error) {
-	newest, since := uint64(0), c.Since()
-	if len(c.Logs) > 0 {
-		newest = c.Logs[len(c.Logs)-1]
-	}
+	since := c.Since()
 	if name := c.Database(); name != "" && name != r.Database {
 		return since, true, nil
 	}
 
 	first = max(r.Number, 1)
 	switch {
-	case first > newest:
+	case first > lastOf(c.Logs):
 		return 0, false, nil
-	case first < since && len(c.Bases) > 0 && c.Bases[len(c.Bases)-1] > first:
+	case first < since && lastOf(c.Bases) > first:
 		return 0, false, fmt.Errorf("%w: it is older than the copies in %s", ErrDamaged, c.dir)
 	}
 	return max(first, since), false, nil
@@ -177,7 +175,7 @@ func (c *Copies) Last() (LogEnd, error) {
 	if len(c.Logs) == 0 {
 		return LogEnd{}, nil
 	}
-	return c.End(c.Logs[len(c.Logs)-1])
+	return c.End(lastOf(c.Logs))
 }
 
 // Read calls f with each line of a log whose checksum is right, and counts the others. The last line may be torn,

@@ -56,18 +56,12 @@ const mapSize = 1 << (26 + strconv.IntSize/16)
 //
 // sync is called once, with the file: see rewriteMeta. identity tells whether a name still belongs to this file.
 func Open(path string, noSync bool, sync func(*os.File) error) (db *bolt.DB, identity fs.FileInfo, err error) {
-	if err := checkLength(path); err != nil {
-		return nil, nil, fmt.Errorf("open %s: %w", path, err)
+	err = checkLength(path)
+	if err == nil {
+		identity, err = os.Stat(path)
 	}
-
-	before, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open %s: %w", path, err)
-	}
-
-	db, err = bolt.Open(path, 0o600, BoltOptions(noSync))
-	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, nil, fmt.Errorf("open %s: %w", path, errInUse)
+	if err == nil {
+		db, err = openBolt(path, BoltOptions(noSync))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", path, err)
@@ -75,22 +69,28 @@ func Open(path string, noSync bool, sync func(*os.File) error) (db *bolt.DB, ide
 
 	// bbolt opens the file and then waits for its lock. The owner of the lock may have replaced the file
 	// meanwhile: then the lock is on a file that no later start will find.
-	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
-		return nil, nil, errors.Join(
-			fmt.Errorf("open %s: it was replaced just now: start again", path),
-			err,
-			db.Close(),
-		)
+	if after, bad := os.Stat(path); bad != nil || !os.SameFile(identity, after) {
+		err = errors.Join(errors.New("it was replaced just now: start again"), bad)
+	} else {
+		err = rewriteMeta(path, sync)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
 	}
 
 	// The file grows in steps of 4 MiB instead of bbolt's 16: SD cards are small, and a nearly full
 	// disk stops later.
 	db.AllocSize = 4 << 20
-	if err := rewriteMeta(path, sync); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
-	}
+	return db, identity, nil
+}
 
-	return db, before, nil
+// openBolt opens a file with bbolt, or says that another process has it open.
+func openBolt(path string, o *bolt.Options) (*bolt.DB, error) {
+	db, err := bolt.Open(path, 0o600, o)
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, errInUse
+	}
+	return db, err
 }
 
 var errInUse = errors.New("another ticketrail process has it open: use the commands that talk to it, " +
