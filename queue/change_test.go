@@ -163,22 +163,6 @@ func TestAChangeOfAnOldTicketNamesIt(t *testing.T) {
 	}, func(o *Options) { o.HistoryRetention = 10 * time.Hour })
 }
 
-func TestALargeRequestChanges(t *testing.T) {
-	q := start(t)
-	large := func(names int) ticket.Request {
-		r := order("a")
-		r.Body = fmt.Append(nil, names)
-		for i := range 10_000 {
-			d := order("a", []string{"grill", "bar"}[i%2]).Drafts[0]
-			d.Ticket.Number = fmt.Sprint(i + i%names)
-			r.Drafts = append(r.Drafts, d)
-		}
-		return r
-	}
-	q.accept(large(1))
-	q.wantReceipt(large(2), ticket.Receipt{Duplicate: true, Conflict: true, Jobs: 5000})
-}
-
 func TestWhatIsNotListedAnyMoreIsForgottenAtSomeTime(t *testing.T) {
 	r := dedupRecord{shares: make([]share, maxGone+3)}
 	r.shares[0].order, r.shares[1].said[0], r.shares[2].order, r.shares[3].order = "oldest", 1, "old", "kept"

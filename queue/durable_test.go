@@ -21,50 +21,39 @@ import (
 )
 
 func TestAPowerCutAfterAFailedSyncLeavesAnIntactFile(t *testing.T) {
-	for _, tickets := range usedBefore() {
-		synctest.Test(t, func(t *testing.T) {
-			q, p := onCachedDisk(t, tickets)
-			defer q.stop()
-			q.accept(order("a", "grill"))
-			p.willEnd(failsButPersist)
-			p.powerFails = true
-			q.wantRefused(order("b", "grill"), ErrStorageFailed)
-			q.waitForStorage()
-			q.wantDuplicate(order("b", "grill"))
-			q.print("grill")
-			wantTrue(t, p.powerCuts >= 3, p.powerCuts)
-		})
-	}
+	onCachedDisk(t, func(t *testing.T, q *testQueue, p *cachedDisk) {
+		q.accept(order("a", "grill"))
+		p.willEnd(failsButPersist)
+		p.powerFails = true
+		q.wantRefused(order("b", "grill"), ErrStorageFailed)
+		q.waitForStorage()
+		q.wantDuplicate(order("b", "grill"))
+		q.print("grill")
+		wantTrue(t, p.powerCuts >= 3, p.powerCuts)
+	})
 }
 
 // TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile: the process ends when the meta page is written and not
 // yet synced. The next process finds it in the page cache.
 func TestAPowerCutInTheFirstCommitAfterACrashLeavesAnIntactFile(t *testing.T) {
-	for _, tickets := range usedBefore() {
-		synctest.Test(t, func(t *testing.T) {
-			q, p := onCachedDisk(t, tickets)
-			defer q.stop()
-			q.accept(order("a", "grill"))
-			p.willEnd(failsButPersist, fails, fails, fails) // so that storage fails until the end
-			p.syncFails.Store(true)
-			q.wantRefused(order("b", "grill"), ErrStorageFailed)
-			q.must(q.Close())
-			opened, err := open(q.o, p.hooks())
-			wantTrue(t, errors.Is(err, syscall.EIO), opened != nil, err)
-			p.clear()
-			p.syncFails.Store(false)
-			p.powerFails = true
-			p.open()
-			q.wantDuplicate(order("b", "grill"))
-			wantTrue(t, p.powerCuts != 0, "power failed at no commit")
-		})
-	}
+	onCachedDisk(t, func(t *testing.T, q *testQueue, p *cachedDisk) {
+		q.accept(order("a", "grill"))
+		p.willEnd(failsButPersist, fails, fails, fails) // so that storage fails until the end
+		p.syncFails.Store(true)
+		q.wantRefused(order("b", "grill"), ErrStorageFailed)
+		q.must(q.Close())
+		wantErr(t, errOf(open(q.o, p.hooks())), syscall.EIO)
+		p.clear()
+		p.syncFails.Store(false)
+		p.powerFails = true
+		p.open()
+		q.wantDuplicate(order("b", "grill"))
+		wantTrue(t, p.powerCuts != 0, "power failed at no commit")
+	})
 }
 
 func TestAFileThatCannotBeSyncedAtTheStartIsNotUsed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q, p := onCachedDisk(t, 3)
-		defer q.stop()
+	onCachedDisk(t, func(_ *testing.T, q *testQueue, p *cachedDisk) {
 		q.accept(order("a", "grill"))
 		p.syncFails.Store(true)
 		p.willEnd(failsButPersist)
@@ -179,32 +168,30 @@ func TestCloseSaysThatItsLastCommitFailed(t *testing.T) {
 }
 
 func TestWaitingShowsAHungDiskWhateverUsesIt(t *testing.T) {
-	t.Run("an end that is tried again", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, q *testQueue) {
+	each(t, map[string]func(q *testQueue) (resume func()){
+		"an end that is tried again": func(q *testQueue) func() {
 			q.accept(order("a", "grill"))
 			l := q.begin("grill")
 			q.disk.willEnd(fails, fails) // the end of the lease, and the first probe commit
-			done := make(chan error, 1)
-			go func() { done <- l.Ack(bg, ticket.Sent, "") }()
+			go func() { q.must(l.Ack(bg, ticket.Sent, "")) }()
 			synctest.Wait()
-			wantHang(t, q, q.disk.hang(0), 5*time.Minute)
-			q.must(<-done)
-		})
-	})
-	t.Run("housekeeping", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, q *testQueue) {
-			wantHang(t, q, q.disk.hang(0), 2*time.Hour)
-		})
-	})
-	t.Run("a look at its free space", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, q *testQueue) {
+			return q.disk.hang(0)
+		},
+		"housekeeping": func(q *testQueue) func() { return q.disk.hang(0) },
+		"a look at its free space": func(q *testQueue) func() {
 			synctest.Wait()
 			hangs := make(chan struct{})
 			q.space.Free = func(string) (int64, error) { <-hangs; return 1 << 40, nil }
 			q.space.FreeReserve()
-			q.must(q.KV("x").Put(bg, "k", nil)) // so that the committer sees that the disk is full
-			wantHang(t, q, func() { close(hangs) }, 2*time.Minute)
-		})
+			return func() { close(hangs) }
+		},
+	}, func(t *testing.T, q *testQueue, hang func(q *testQueue) (resume func())) {
+		resume := hang(q)
+		time.Sleep(2 * time.Hour)
+		wantTrue(t, q.Waiting() >= time.Minute, q.Waiting())
+		resume()
+		synctest.Wait()
+		wantEqual(t, q.Waiting(), 0)
 	})
 }
 
@@ -380,42 +367,28 @@ func (p *cachedDisk) checkAfterPowerCut() {
 	p.powerCuts++
 }
 
-// onCachedDisk opens a queue that has been used for a while.
-func onCachedDisk(t *testing.T, tickets int) (*testQueue, *cachedDisk) {
-	q := start(t)
-	q.orders(tickets, "grill")
-	for range tickets / 3 {
-		q.print("grill")
-	}
-	q.stop()
-	p := &cachedDisk{disk: q.disk, q: q}
-	p.open()
-	return q, p
-}
+// onCachedDisk runs f with queues that have been used for a while. With each number of tickets other pages are free.
+func onCachedDisk(t *testing.T, f func(t *testing.T, q *testQueue, p *cachedDisk)) {
+	for n := range int(rounds(2, 6)) {
+		inBubble(t, func(t *testing.T, q *testQueue) {
+			tickets := 20 + n
+			q.orders(tickets, "grill")
+			for range tickets / 3 {
+				q.print("grill")
+			}
+			q.stop()
 
-// usedBefore is how many tickets were in the file before the power cut: with each number other pages are free.
-func usedBefore() []int {
-	if everything() {
-		return []int{20, 21, 22, 23, 24, 25}
+			p := &cachedDisk{disk: q.disk, q: q}
+			p.open()
+			f(t, q, p)
+		})
 	}
-	return []int{20, 23}
 }
 
 func (p *cachedDisk) open() {
 	opened, err := open(p.q.o, p.hooks())
 	p.q.must(err)
 	p.q.Queue = opened
-}
-
-// wantHang lets a disk that hangs work again after some time.
-func wantHang(t *testing.T, q *testQueue, resume func(), after time.Duration) {
-	t.Helper()
-	time.Sleep(after)
-	w := q.Waiting()
-	wantTrue(t, w >= time.Minute, w)
-	resume()
-	synctest.Wait()
-	wantEqual(t, q.Waiting(), 0)
 }
 
 // An ntpClock is wrong until it is asked whether it is synchronized: at that moment NTP answers.

@@ -633,17 +633,21 @@ func (c *endsAfter) Err() error {
 
 // A stepper has one of the steps of replacing a file end with an error, or with the process.
 type stepper struct {
-	mu      sync.Mutex // guards at and n
-	at, n   int
+	mu      sync.Mutex // guards at and done
+	at      int        // from 1 on; 0: none ends
+	done    []string
 	persist bool // the step is done all the same
 	end     func() error
 }
 
 func (s *stepper) hooks() store.Hooks {
 	return store.Hooks{
-		Sync:   func(f *os.File) error { return s.do(f.Sync) },
-		Link:   func(from, to string) error { return s.do(func() error { return os.Link(from, to) }) },
-		Rename: func(from, to string) error { return s.do(func() error { return os.Rename(from, to) }) },
+		Commit: (*bolt.Tx).Commit,
+		Sync: func(f *os.File) error { // the names of folders of tests are numbers
+			return s.do("sync "+strings.TrimRight(filepath.Base(f.Name()), "0123456789"), f.Sync)
+		},
+		Link:   func(from, to string) error { return s.do("link", func() error { return os.Link(from, to) }) },
+		Rename: func(from, to string) error { return s.do("rename", func() error { return os.Rename(from, to) }) },
 	}
 }
 
@@ -651,13 +655,13 @@ func (s *stepper) hooks() store.Hooks {
 func (s *stepper) failIn(steps int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.at = s.n + steps
+	s.at = len(s.done) + steps
 }
 
-func (s *stepper) do(step func() error) error {
+func (s *stepper) do(name string, step func() error) error {
 	s.mu.Lock()
-	s.n++
-	end := s.n == s.at
+	s.done = append(s.done, name)
+	end := len(s.done) == s.at
 	s.mu.Unlock()
 	if !end {
 		return step()

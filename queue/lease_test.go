@@ -237,11 +237,9 @@ func TestATakeThatWaitsForATransactionThatChangesNothingGoesOn(t *testing.T) {
 }
 
 func TestWhatIsOverIsForgottenWhenTheQueueStarts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		evening := time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)
-		w := &fakeClock{now: evening, synchronized: true}
-		q := start(t, func(o *Options) { o.Clock = w })
-		defer q.stop()
+	evening := time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)
+	w := &fakeClock{now: evening, synchronized: true}
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.accept(order("a", "grill"))
 		q.print("grill")
 		q.reboot(w, evening.Add(200*time.Hour), true)
@@ -250,7 +248,7 @@ func TestWhatIsOverIsForgottenWhenTheQueueStarts(t *testing.T) {
 			q.wantCount(bucket, 0)
 		}
 		wantEqual(t, q.station("grill").Books.Outcomes[ticket.Sent], 1)
-	})
+	}, func(o *Options) { o.Clock = w })
 }
 
 // waitsAtGrill has a Take wait at the grill; the returned function waits until it gets the ticket of request a.

@@ -41,7 +41,7 @@ func TestAReplacementThatFailsAtAnyStepLosesNothing(t *testing.T) {
 		q := r.start(t)
 		s := &stepper{}
 		must(t, r.run(q.o, s.hooks()))
-		wantEqual(t, s.n, r.steps, what)
+		wantEqual(t, len(s.done), r.steps, what)
 		r.after(q)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -257,8 +256,7 @@ func TestOfSeveralMovedJobsNoneMovesIfOneHasChanged(t *testing.T) {
 }
 
 func TestAResumeOfAnOlderHoldIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := start(t)
+	inBubble(t, func(t *testing.T, q *testQueue) {
 		q.must(q.HoldStation(bg, "grill", "clean it"))
 		first := q.station("grill").Hold.Since
 		time.Sleep(time.Minute)

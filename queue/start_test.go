@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,26 +19,24 @@ import (
 
 func TestANewFileAndThenItsNameAreSyncedBeforeItIsUsed(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}
-	for _, want := range [][]string{
-		{"sync a new file", "link", "sync its directory", "sync the file"},
-		{"sync its directory", "sync the file"},
-	} {
-		r := &recorder{path: o.Path}
-		q, err := open(o, r.hooks())
+	for _, want := range []string{"sync queue.db.new-, link, sync , sync queue.db", "sync , sync queue.db"} {
+		s := &stepper{}
+		q, err := open(o, s.hooks())
 		must(t, err)
 		must(t, q.Close())
-		wantTrue(t, slices.Equal(r.calls, want), r.calls, want)
+		wantEqual(t, strings.Join(s.done, ", "), want)
 	}
 }
 
 func TestAFirstStartWhoseSyncFailsIsAnErrorAndTheNextOneWorks(t *testing.T) {
-	for _, call := range []string{"sync a new file", "sync its directory", "sync the file"} {
+	for _, step := range []int{1, 3, 4} { // the second one makes a link
 		o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}
-		for range 2 {
-			wantErr(t, errOf(open(o, (&recorder{path: o.Path, fails: call}).hooks())), syscall.EIO)
+		for _, at := range []int{step, 1} {
+			s := &stepper{at: at, end: func() error { return syscall.EIO }}
+			wantErr(t, errOf(open(o, s.hooks())), syscall.EIO)
 		}
 		left, _ := filepath.Glob(o.Path + ".new-*")
-		wantTrue(t, len(left) == 0, call, left)
+		wantTrue(t, len(left) == 0, step, left)
 		q, err := Open(o)
 		must(t, err)
 		must(t, q.Close())
@@ -61,7 +58,7 @@ func TestCommitsAreSyncedUnlessATestSaysNo(t *testing.T) {
 
 func TestAFilesystemWithoutLinksCanHoldTheQueue(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
-	h := (&recorder{}).hooks()
+	h := store.System
 	h.Link = func(string, string) error { return syscall.EPERM }
 	q, err := open(o, h)
 	must(t, err)
@@ -71,7 +68,6 @@ func TestAFilesystemWithoutLinksCanHoldTheQueue(t *testing.T) {
 	wantErr(t, store.Create(path, "", true, Contents, h), os.ErrNotExist) // no rename either
 
 	lost := withHistory(t)
-	h = store.System
 	h.Link = func(string, string) error { return syscall.EPERM }
 	must(t, os.Remove(lost.o.Path))
 	must(t, recoverQueue(lost.o, h))
@@ -83,7 +79,7 @@ func TestAFileThatAnotherProcessMadeMeanwhileIsNotReplaced(t *testing.T) {
 	other.accept(order("a", "grill"))
 	other.stop()
 	q := &testQueue{t: t, o: Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}}
-	h := (&recorder{}).hooks()
+	h := store.System
 	h.Link = func(_, name string) error { return errors.Join(os.Link(other.o.Path, name), syscall.EEXIST) }
 	opened, err := open(q.o, h)
 	must(t, err)
@@ -177,41 +173,6 @@ func TestBooksThatDoNotBalanceAreLoggedAtTheStartAndTheTicketsPrint(t *testing.T
 	wantTrue(t, n == 4 && strings.Contains(log.String(), "component=queue unaccounted_jobs=4"), n, &log)
 	l, err := opened.Take(bg, "grill")
 	wantTrue(t, err == nil && l.Delivery().Ticket.Request == "a", l, err)
-}
-
-// A recorder is the store.Hooks of a start. It has the synced and linked files, in order.
-type recorder struct {
-	path  string
-	calls []string
-	fails string // this call fails with EIO
-}
-
-func (r *recorder) hooks() store.Hooks {
-	return store.Hooks{
-		Commit: (*bolt.Tx).Commit,
-		Sync: func(f *os.File) error {
-			what := "another file"
-			switch name := f.Name(); {
-			case name == r.path:
-				what = "the file"
-			case name == filepath.Dir(r.path):
-				what = "its directory"
-			case strings.HasPrefix(name, r.path+".new-"):
-				what = "a new file"
-			}
-			return r.call("sync " + what)
-		},
-		Link:   func(file, name string) error { return errors.Join(r.call("link"), os.Link(file, name)) },
-		Rename: os.Rename,
-	}
-}
-
-func (r *recorder) call(what string) error {
-	r.calls = append(r.calls, what)
-	if what == r.fails {
-		return syscall.EIO
-	}
-	return nil
 }
 
 // Check must be called in a child process: with a path in this variable, the next test is that child.
