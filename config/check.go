@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -20,7 +21,7 @@ type checker struct {
 	*findings
 	c           *Config
 	dir         string            // folder for relative file names
-	credentials string            // folder for relative names of secrets; empty: dir
+	credentials string            // folder for relative names of secrets and certificates
 	stations    map[string]string // key of each station, by its name in lower case
 }
 
@@ -45,7 +46,7 @@ func (k *checker) checkAll() {
 	k.routes()
 	k.plan()
 	k.fonts()
-	k.ticket()
+	k.words("ticket.alarms", k.c.Ticket.Alarms)
 	k.service()
 	k.metrics()
 	k.ports()
@@ -62,13 +63,9 @@ func (k *checker) receiver() {
 	}
 
 	// The path may contain a secret, so messages do not repeat it.
-	switch {
-	case !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(hook.Path) ||
-		strings.Contains(hook.Path+"/", "/../") || strings.Contains(hook.Path+"/", "/./"):
+	if !regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`).MatchString(hook.Path) || path.Clean(hook.Path) != hook.Path {
 		k.add("receiver.path", "is not a plain path of letters, digits and . _ ~ - between single slashes; "+
 			"for example /webhooks/print")
-	case len(hook.Path) > 1024:
-		k.add("receiver.path", "has %d characters; at most 1024 are allowed", len(hook.Path))
 	}
 
 	if u := hostURL(hook.ExternalURL, "https", "http"); hook.ExternalURL != "" &&
@@ -77,8 +74,6 @@ func (k *checker) receiver() {
 			"https://kitchen.example.com", quote(hook.ExternalURL))
 	}
 
-	k.header("receiver.headers.venue", hook.Headers.Venue)
-	k.header("receiver.headers.device", hook.Headers.Device)
 	if strings.EqualFold(hook.Headers.Venue, hook.Headers.Device) {
 		k.add("receiver.headers.device", "is also the header of the venue; use a different one")
 	}
@@ -98,14 +93,6 @@ func hostURL(text string, schemes ...string) *url.URL {
 		return nil
 	}
 	return address
-}
-
-func (k *checker) header(path, name string) {
-	if slices.ContainsFunc([]string{"host", "content-type", "content-length", "transfer-encoding", "authorization",
-		"cookie", "x-forwarded-for"},
-		func(s string) bool { return strings.EqualFold(s, name) }) {
-		k.add(path, "%s is a standard HTTP header; use a header of the service", quote(name))
-	}
 }
 
 func (k *checker) secrets() {
@@ -158,16 +145,6 @@ func (k *checker) read(at, name string) []byte {
 	return data
 }
 
-func (k *checker) ticket() {
-	for i, p := range k.c.Ticket.Silence {
-		if strings.TrimSpace(p) == "" || slices.Contains(strings.Split(p, "."), "") {
-			k.add(fmt.Sprintf("ticket.silence[%d]", i), "%s is not a dotted path; for example "+
-				"records.items.kitchenCode", quote(p))
-		}
-	}
-	k.words("ticket.alarms", k.c.Ticket.Alarms)
-}
-
 // words checks that each entry of a list can be found in a text at all.
 func (k *checker) words(key string, list []string) {
 	if len(list) > layout.MaxAlarms {
@@ -192,18 +169,12 @@ func (k *checker) storage() {
 	store := &k.c.Storage
 	store.Path = k.file("storage.path", store.Path)
 	store.Copy = absolute(k.dir, store.Copy)
-	if store.Copy != "" && store.Copy == store.Path {
-		k.add("storage.copy", "is also storage.path; name a folder")
-	}
 
 	admin := &k.c.Admin
 	admin.Socket = k.file("admin.socket", admin.Socket)
 	if len(admin.Socket) > 107 {
 		k.add("admin.socket", "%s has %d bytes; the path of a socket has at most 107", quote(admin.Socket),
 			len(admin.Socket))
-	}
-	if admin.Socket == store.Path {
-		k.add("admin.socket", "is also storage.path; use a different file")
 	}
 }
 
@@ -216,14 +187,7 @@ func (k *checker) file(path, name string) string {
 	return filepath.Clean(absolute(k.dir, name))
 }
 
-// credential resolves the name of a file of which the content may be a credential; an empty name stays empty.
-func (k *checker) credential(name string) string {
-	if name != "" && k.credentials != "" {
-		return absolute(k.credentials, name)
-	}
-	return absolute(k.dir, name)
-}
-
+// absolute is the path of a file; an empty name stays empty.
 func absolute(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name

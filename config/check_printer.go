@@ -18,10 +18,10 @@ func (k *checker) printers() {
 	for i, p := range k.c.Printers {
 		at := fmt.Sprintf("printers[%d]", i)
 		// An explicit zero is a mistake; without the key, the profile's value is used.
-		if said := k.lines[at+".columns"] != 0; (said || p.Columns != 0) && (p.Columns < 16 || p.Columns > 96) {
+		if k.lines[at+".columns"] != 0 && (p.Columns < 16 || p.Columns > 96) {
 			k.add(at+".columns", "%d is not a width; use 48, 42 or 32", p.Columns)
 		}
-		if said := k.lines[at+".confirm"] != 0; said || p.Confirm != "" {
+		if k.lines[at+".confirm"] != 0 {
 			k.oneOf(at+".confirm", p.Confirm, "auto", "process_id", "status", "none")
 		}
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
-	const list, wholeFile = "testdata/checks.txt", "whole file"
+	const list, wholeFile, relayFile = "testdata/checks.txt", "whole file", "relay file"
 	b, err := os.ReadFile(list)
 	must(t, err)
 	want := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n\n")
@@ -24,11 +24,11 @@ func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 		if block[0] != '#' && block[0] != '=' {
 			text, _, _ := strings.Cut(block, "\n=> ")
 			text, _, _ = strings.Cut(text, "\n~> ")
-			file := good + text
-			if rest, whole := strings.CutPrefix(text, wholeFile); whole {
-				file = strings.TrimPrefix(rest, "\n")
+			file, ofRelay := good+text, strings.HasPrefix(text, relayFile)
+			if strings.HasPrefix(text, wholeFile) || ofRelay {
+				_, file, _ = strings.Cut(text, "\n")
 			}
-			block = text + strings.ReplaceAll(answer(t, dir, file+"\n"), dir, "DIR")
+			block = text + strings.ReplaceAll(answer(t, dir, file+"\n", ofRelay), dir, "DIR")
 		}
 		got = append(got, block)
 	}
@@ -45,24 +45,43 @@ var secretFiles = map[string]string{
 	"three": one + "\n" + two + "\n" + one + "x", "long": strings.Repeat(one, 40), "other": two,
 }
 
-// answer returns the errors and warnings that a file in dir gives, each on a line.
-func answer(t *testing.T, dir, file string) string {
+// answer returns the errors and warnings that a file in dir gives, of a box or of a relay, each on a line.
+func answer(t *testing.T, dir, file string, ofRelay bool) string {
 	t.Helper()
-	var b strings.Builder
-	c, err := Parse(filepath.Join(dir, "ticketrail.yaml"), []byte(file))
-	switch {
-	case (c == nil) == (err == nil):
-		t.Errorf("%s\ngave a configuration %v with an error %v", file, c, err)
-	case err != nil:
-		b.WriteString("\n=> " + strings.ReplaceAll(err.Error(), "\n", "\n=> "))
-	default:
-		for _, w := range c.Warnings {
-			b.WriteString("\n~> " + w)
+	accepted, warnings, err := readAs(t, filepath.Join(dir, "ticketrail.yaml"), file, ofRelay)
+	if accepted == (err != nil) {
+		t.Errorf("%s\ngave a configuration %v with an error %v", file, accepted, err)
+	}
+
+	said := ""
+	if err != nil {
+		said = "\n=> " + strings.ReplaceAll(err.Error(), "\n", "\n=> ")
+	}
+	for _, w := range warnings {
+		said += "\n~> " + w
+	}
+	for _, secret := range []string{"hunter2", "PLANTED", one, two} {
+		if strings.Contains(said, secret) {
+			t.Errorf("%s\nshows a secret: %s", file, said)
 		}
 	}
-	if strings.Contains(b.String(), "hunter2") || strings.Contains(b.String(), "PLANTED") ||
-		strings.Contains(b.String(), one) || strings.Contains(b.String(), two) {
-		t.Errorf("%s\nshows a secret: %s", file, b.String())
+	return said
+}
+
+func readAs(t *testing.T, path, file string, ofRelay bool) (accepted bool, warnings []string, err error) {
+	t.Helper()
+	if !ofRelay {
+		c, err := Parse(path, []byte(file))
+		if c != nil {
+			warnings = c.Warnings
+		}
+		return c != nil, warnings, err
 	}
-	return b.String()
+
+	must(t, os.WriteFile(path, []byte(file), 0o600))
+	r, err := LoadRelay(path)
+	if r != nil {
+		warnings = r.Warnings
+	}
+	return r != nil, warnings, err
 }

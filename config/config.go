@@ -190,7 +190,7 @@ type TicketText struct {
 	// Silence are the paths of fields that need not print, as ticketrail fields shows them, such as
 	// records.items.kitchenCode. Each names one field: one that is sent for the first time prints. A
 	// field that a path of Fields reads is not silent. Default none.
-	Silence []string `mapstructure:"silence"`
+	Silence []string `mapstructure:"silence" form:"dotted"`
 	// Alarms are words and phrases that mark an allergy. An item, a modifier or a note with one of
 	// them prints white on black, at least twice as high; on a printer that cannot, in capitals
 	// between exclamation marks. An entry is found where a word of the text begins with it, with *
@@ -253,12 +253,9 @@ type Log struct {
 }
 
 // Slog returns Level as a slog level.
-func (l Log) Slog() slog.Level {
-	var v slog.Level
-	if err := v.UnmarshalText([]byte(l.Level)); err != nil {
-		return slog.LevelInfo
-	}
-	return v
+func (l Log) Slog() (level slog.Level) {
+	_ = level.UnmarshalText([]byte(l.Level)) // Load has checked it
+	return level
 }
 
 // Service is the point-of-sale API. It supplies names for employee ids on tickets and the time zone

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -94,13 +95,9 @@ func read(path string, data []byte, into any) (*checker, error) {
 		return nil, Problems{{Path: path, Msg: err.Error()}}
 	}
 
-	// If the folder cannot be determined, names stay relative to the working directory.
-	dir, err := filepath.Abs(filepath.Dir(path))
-	if err != nil {
-		dir = filepath.Dir(path)
-	}
+	dir, _ := filepath.Abs(filepath.Dir(path)) // "" if even the working directory is gone: names stay relative to it
 	return &checker{findings: found, stations: map[string]string{}, dir: dir,
-		credentials: os.Getenv("CREDENTIALS_DIRECTORY")}, nil
+		credentials: cmp.Or(os.Getenv("CREDENTIALS_DIRECTORY"), dir)}, nil
 }
 
 // read applies the file and then the environment to the defaults. A value that cannot be decoded is
@@ -126,8 +123,7 @@ func (f *findings) read(data []byte, into any) error {
 	}
 	err := values.UnmarshalExact(into, func(dc *mapstructure.DecoderConfig) {
 		dc.WeaklyTypedInput = false
-		dc.DecodeHook = mapstructure.ComposeDecodeHookFunc(elementDefaults, fromText,
-			mapstructure.TextUnmarshallerHookFunc())
+		dc.DecodeHook = mapstructure.ComposeDecodeHookFunc(elementDefaults, decodeText)
 	})
 
 	return f.addDecodeErrors(err)

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 )
@@ -74,9 +73,7 @@ func (k *checker) notify() {
 		k.name(at, recipient.Name, names)
 
 		for j, topic := range recipient.About {
-			if !slices.Contains(Topics(), topic) {
-				k.oneOf(fmt.Sprintf("%s.about[%d]", at, j), topic, Topics()...)
-			}
+			k.oneOf(fmt.Sprintf("%s.about[%d]", at, j), topic, Topics()...)
 		}
 		k.recipientAddress(at, recipient)
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-viper/mapstructure/v2"
 )
 
 // Size is a number of bytes, written with a unit: 512KiB, 1MiB.
@@ -82,12 +84,10 @@ func parsePrefix(text string) (netip.Prefix, error) {
 		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
 	}
 	prefix, err := netip.ParsePrefix(text)
-	switch {
-	case err != nil:
+	if err != nil {
 		return netip.Prefix{}, fmt.Errorf("%s is not a network; for example 192.168.1.0/24 or 10.0.0.7", quote(text))
-	case prefix.Addr().Is4In6():
-		return netip.Prefix{}, fmt.Errorf("%s is an IPv4-mapped IPv6 network; write it as IPv4", quote(text))
-	case prefix != prefix.Masked():
+	}
+	if prefix != prefix.Masked() {
 		return netip.Prefix{}, fmt.Errorf("%s is an address, not a network; write %v for the network or %v for "+
 			"the address", quote(text), prefix.Masked(), prefix.Addr())
 	}
@@ -114,6 +114,9 @@ func (m *MAC) UnmarshalText(b []byte) error {
 	*m = MAC(hw.String())
 	return nil
 }
+
+// decodeText is the decoding hook for all text of the file, of the environment and of tags.
+var decodeText = mapstructure.ComposeDecodeHookFunc(fromText, mapstructure.TextUnmarshallerHookFunc())
 
 // fromText is the decoding hook for all text of the file and the environment, except for types with
 // a strict UnmarshalText of their own.

@@ -48,16 +48,13 @@ type NATS struct {
 	Password Secret `mapstructure:"-"`
 }
 
-// DefaultRelay is the configuration of an empty file, with which a relay cannot start.
-func DefaultRelay() Relay { return Defaults[Relay]() }
-
 // LoadRelay is [Load] for a relay.
 func LoadRelay(path string) (*Relay, error) {
 	data, err := readConfig(path, "write one as relay/README.md says; or use another file with --config")
 	if err != nil {
 		return nil, err
 	}
-	relay := DefaultRelay()
+	relay := Defaults[Relay]()
 	check, err := read(path, data, &relay)
 	if err != nil {
 		return nil, err

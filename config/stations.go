@@ -33,7 +33,7 @@ func (k *checker) venues() {
 
 		k.zone(at+".timezone", venue.Timezone)
 		for j, d := range venue.Devices {
-			k.addIf(fmt.Sprintf("%s.devices[%d]", at, j), deviceProblem(d))
+			k.addIf(fmt.Sprintf("%s.devices[%d]", at, j), textProblem(d, 200))
 		}
 	}
 }
@@ -95,28 +95,21 @@ func (k *checker) unique(path, at, name string, seen map[string]string) {
 }
 
 // nameProblem returns why something cannot have this name, or "".
-func nameProblem(name string) string {
+func nameProblem(name string) string { return textProblem(name, 64) }
+
+// textProblem returns why a text of one line, with at most that many characters, is none, or "".
+func textProblem(text string, most int) string {
 	switch {
-	case name == "":
+	case text == "":
 		return "is missing"
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return quote(name) + " contains non-printable characters"
-	case strings.TrimSpace(name) != name:
-		return quote(name) + " begins or ends with a space"
-	case utf8.RuneCountInString(name) > 64:
-		return fmt.Sprintf("%s has %d characters; at most 64 are allowed", quote(name), utf8.RuneCountInString(name))
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return quote(text) + " contains non-printable characters"
+	case strings.TrimSpace(text) != text:
+		return quote(text) + " begins or ends with a space"
+	case utf8.RuneCountInString(text) > most:
+		return fmt.Sprintf("%s has %d characters; at most %d are allowed", quote(text), utf8.RuneCountInString(text), most)
 	}
 
-	return ""
-}
-
-func deviceProblem(id string) string {
-	switch {
-	case strings.TrimSpace(id) == "" || strings.TrimSpace(id) != id:
-		return quote(id) + " is blank or begins or ends with a space"
-	case len(id) > 200 || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
-		return quote(id) + " is not a valid device id"
-	}
 	return ""
 }
 

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // suggest returns the candidate that was probably meant by word, or "".
 func suggest(word string, candidates []string) string {
@@ -69,6 +66,5 @@ func otherSections(name string, keys []string) string {
 	if len(found) == 0 {
 		return ""
 	}
-	slices.Sort(found)
 	return "; it exists as " + strings.Join(found, " and ")
 }

@@ -1,13 +1,14 @@
 package config
 
 import (
-	"encoding"
 	"fmt"
 	"os"
 	"reflect"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/go-viper/mapstructure/v2"
 )
 
 // Beside its key, the tags of a field have its default and the values that it may have:
@@ -40,7 +41,8 @@ var forms = map[string]struct{ like, other string }{
 	"field":     {dottedPath, "is not a field of a response; for example data.token"},
 	"cursor": {`|header:[A-Za-z0-9-]{1,100}|` + dottedPath,
 		"is not a field or header of a response; for example meta.nextCursor or header:X-Next-Cursor"},
-	"scope": {`[!#-\[\]-~]{1,200}`, "is not a scope; for example checks:read"}, // RFC 6749, section 3.3
+	"dotted": {`[^.]+(\.[^.]+)*`, "is not a dotted path; for example records.items.kitchenCode"},
+	"scope":  {`[!#-\[\]-~]{1,200}`, "is not a scope; for example checks:read"}, // RFC 6749, section 3.3
 }
 
 var index = regexp.MustCompile(`\[[0-9]+\]`)
@@ -66,19 +68,11 @@ func setDefaults(section reflect.Value) {
 
 // parseTag reads a value in a tag as if it were in a file. It panics if it cannot be read: the tags are ours.
 func parseTag(text string, t reflect.Type) reflect.Value {
-	value := reflect.New(t)
-	if u, ok := value.Interface().(encoding.TextUnmarshaler); ok {
-		if err := u.UnmarshalText([]byte(text)); err != nil {
-			panic(err)
-		}
-		return value.Elem()
-	}
-
-	parsed, err := fromText(reflect.ValueOf(text), value.Elem())
+	parsed, err := mapstructure.DecodeHookExec(decodeText, reflect.ValueOf(text), reflect.New(t).Elem())
 	if err != nil {
 		panic(err)
 	}
-	return reflect.ValueOf(parsed)
+	return reflect.Indirect(reflect.ValueOf(parsed))
 }
 
 // limits checks each value of a section, and of the sections in it, against the tags of its field. It makes the names
@@ -96,7 +90,7 @@ func (k *checker) limits(path string, section reflect.Value) {
 		}
 
 		if kind := f.Tag.Get("file"); kind != "" {
-			value.SetString(k.credential(value.String()))
+			value.SetString(absolute(k.credentials, value.String()))
 			info, err := os.Stat(value.String())
 			if err == nil && kind == "secret" && info.Mode().Perm()&0o004 != 0 {
 				k.warn(at, "all users of this machine can read %s (mode %04o); run chmod o= on it", value,
