@@ -19,6 +19,7 @@ import (
 
 func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 	slow.Test(t, "go")
+	t.Parallel()
 	k, s, metrics := newDaemon(t, "", "grill"), newPebble(t), freeAddr(t)
 	address := freeAddr(t)
 	b, err := os.ReadFile(k.conf)
@@ -75,11 +76,11 @@ const pebbleVersion = "v2.10.1"
 
 // A pebble is Let's Encrypt's ACME server for tests, with a name server for which every name is this machine.
 type pebble struct {
-	*frontProxy        // the ACME server
-	control     string // address of its second server
-	names       *frontProxy
-	programs    string // the folder of both
-	client      *http.Client
+	*program        // the ACME server
+	control  string // address of its second server
+	names    *program
+	programs string // the folder of both
+	client   *http.Client
 }
 
 // newPebble builds the programs and does not start them.
@@ -87,8 +88,8 @@ func newPebble(t *testing.T) *pebble {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	must(t, err)
-	s := &pebble{frontProxy: &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)},
-		control: freeAddr(t), names: &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)},
+	s := &pebble{program: newProgram(t),
+		control: freeAddr(t), names: newProgram(t),
 		programs: filepath.Join(cache, "ticketrail", "pebble-"+pebbleVersion)}
 	if _, err := os.Stat(filepath.Join(s.programs, "pebble")); err != nil {
 		const module = "github.com/letsencrypt/pebble/v2/cmd/"
@@ -114,12 +115,11 @@ func (s *pebble) start(box string) *x509.CertPool {
 	s.write("pebble.json", fmt.Sprintf(`{"pebble": { "listenAddress": %q, "managementListenAddress": %q,
 		"certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s, "retryAfter": {"authz": 1, "order": 1} } }`,
 		s.address, s.control, cert, key, port))
-	s.t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	manage := freeAddr(s.t)
 	s.names.run(filepath.Join(s.programs, "pebble-challtestsrv"), "-dnsserver", s.names.address, "-management", manage,
 		"-http01=", "-https01=", "-tlsalpn01=", "-doh=", "-defaultIPv6=")
-	s.frontProxy.run(filepath.Join(s.programs, "pebble"), "-config", filepath.Join(s.dir, "pebble.json"),
-		"-dnsserver", s.names.address)
+	s.program.run("env", "PEBBLE_VA_NOSLEEP=1", filepath.Join(s.programs, "pebble"), "-config",
+		filepath.Join(s.dir, "pebble.json"), "-dnsserver", s.names.address)
 	err = eventually(func() error {
 		_, err := s.get("POST", "http://"+manage+"/set-servfail", `{"host": "lost.example.com"}`)
 		return err

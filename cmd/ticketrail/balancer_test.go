@@ -26,7 +26,7 @@ func TestNginxBeforeTheRelaysGivesUpNoneAndLogsNoSecret(t *testing.T) {
 	const secret = "not-for-any-log-0123456789"
 	t.Parallel()
 	a, b := newStandIn(t), newStandIn(t)
-	p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
+	p := newProgram(t)
 	p.serve(p.recipe("relay/nginx.conf", "10.0.0.11:8443", a.Listener.Addr().String(), "10.0.0.12:8443",
 		b.Listener.Addr().String(), "listen 443 ssl;", "listen "+p.address+";", "ssl_certificate ", "#",
 		"ssl_certificate_key ", "#", "/var/log/nginx", p.dir))
@@ -85,49 +85,47 @@ func TestNginxBeforeTheRelaysGivesUpNoneAndLogsNoSecret(t *testing.T) {
 func TestAProxyThatIsRestartedLosesNoOrderOfTheCloudAndPrintsNoneTwice(t *testing.T) {
 	slow.Test(t, "nginx", "caddy")
 	t.Parallel()
-	for name, one := range map[string]struct {
-		start func(p *frontProxy, a, b string)
-		http2 bool
-	}{
-		"nginx, HTTP/1.1": {(*frontProxy).nginxOfRelays, false}, "nginx, HTTP/2": {(*frontProxy).nginxOfRelays, true},
-		"caddy, HTTP/1.1": {(*frontProxy).caddyOfRelays, false}, "caddy, HTTP/2": {(*frontProxy).caddyOfRelays, true},
+	for name, startBefore := range map[string]func(p *program, a, b string){
+		"nginx": (*program).nginxOfRelays, "caddy": (*program).caddyOfRelays,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &cloud{t: t, dir: shortDir(t)}
 			c.servers = []string{strings.TrimPrefix(natstest.Start(t, cloudPassword).URL(), "nats://")}
 			addresses := c.startRelays("replicas: 1")
-			p := &frontProxy{t: t, dir: t.TempDir(), address: freeAddr(t)}
-			one.start(p, addresses[0], addresses[1])
+			p := newProgram(t)
+			startBefore(p, addresses[0], addresses[1])
 			c.url = "https://" + p.address
 			v := &venueUnderLoad{box: c.box()}
 			v.box.env = []string{"SSL_CERT_FILE=" + filepath.Join(p.dir, "cert.pem")}
 			v.box.start()
-			spoken := &protocol{major: 1}
-			transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-			if one.http2 {
-				spoken.major, transport.ForceAttemptHTTP2 = 2, true
+			one, two := &protocol{major: 1}, &protocol{major: 2}
+			v.senders = startSenders(one.sends(c, v.box), "p", 2)
+			overTwo := startSenders(two.sends(c, v.box), "q", 2)
+			waitForMore := func(n int64) {
+				v.senders.waitForMore(n)
+				overTwo.waitForMore(n)
 			}
-			spoken.RoundTripper = transport
-			through := c.sends(v.box)
-			through.client.Transport = paced{spoken, rate.NewLimiter(20, 1)}
-			v.senders = startSenders(through, "p", 3)
 
 			for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-				v.senders.waitForMore(1 + rand.Int64N(20))
+				waitForMore(1 + rand.Int64N(10))
 				p.end(signal)
 				p.start()
 			}
 			for _, r := range c.relays {
-				v.senders.waitForMore(1 + rand.Int64N(20))
+				waitForMore(1 + rand.Int64N(10))
 				r.kill()
-				v.senders.waitForMore(rand.Int64N(5)) // through the other
+				waitForMore(rand.Int64N(5)) // through the other
 				r.start()
 			}
-			v.senders.waitForMore(20)
-			c.check(v)
+			waitForMore(10)
+			overTwo.stopAndWait()
+			c.check(v, overTwo.acked...)
+			v.box.checkPaper(overTwo.acked, overTwo.lost, overTwo.perSender)
 			v.box.wantEachOnce()
-			if n := spoken.others.Load(); n > 0 {
-				t.Errorf("%d answers are not HTTP/%d", n, spoken.major)
+			for _, spoken := range []*protocol{one, two} {
+				if n := spoken.others.Load(); n > 0 {
+					t.Errorf("%d answers are not HTTP/%d", n, spoken.major)
+				}
 			}
 			if logs := p.logs(); strings.Contains(logs, cloudSecret) {
 				t.Errorf("the secret is in a log:\n%s", logs)
@@ -136,14 +134,14 @@ func TestAProxyThatIsRestartedLosesNoOrderOfTheCloudAndPrintsNoneTwice(t *testin
 	}
 }
 
-func (p *frontProxy) nginxOfRelays(a, b string) {
+func (p *program) nginxOfRelays(a, b string) {
 	cert, key := p.certificate()
 	p.serve(p.recipe("relay/nginx.conf", "10.0.0.11:8443", a, "10.0.0.12:8443", b, "listen 443 ssl",
 		"listen "+p.address+" ssl http2", "/etc/ssl/orders.example.com.crt", cert,
 		"/etc/ssl/private/orders.example.com.key", key, "/var/log/nginx", p.dir))
 }
 
-func (p *frontProxy) caddyOfRelays(a, b string) {
+func (p *program) caddyOfRelays(a, b string) {
 	cert, key := p.certificate()
 	p.serveCaddy(p.recipe("relay/Caddyfile", "10.0.0.11:8443", a, "10.0.0.12:8443", b, "orders.example.com {",
 		"https://"+p.address+" {\n\ttls "+cert+" "+key))
@@ -154,6 +152,15 @@ type protocol struct {
 	http.RoundTripper
 	major  int
 	others atomic.Int64
+}
+
+// sends is a box whose orders go to the relay in this version.
+func (p *protocol) sends(c *cloud, box *daemonProcess) *daemonProcess {
+	p.RoundTripper = &http.Transport{ForceAttemptHTTP2: p.major == 2,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	through := c.sends(box)
+	through.client.Transport = paced{p, rate.NewLimiter(10, 1)}
+	return through
 }
 
 func (p *protocol) RoundTrip(r *http.Request) (*http.Response, error) {

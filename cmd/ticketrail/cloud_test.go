@@ -1,8 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -51,7 +51,7 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 			v.senders.waitForMore(rand.Int64N(5)) // by the two others
 			c.nodes[i].start()
 		case "two nodes":
-			i := rand.IntN(len(c.status))
+			i := rand.IntN(len(c.nodes))
 			for _, n := range []int{i, (i + 1) % 3} {
 				c.nodes[n].end(syscall.SIGKILL)
 			}
@@ -61,10 +61,12 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 		}
 	}
 	// Each node gets an empty disk, one after the other: no person has to do anything else, neither there nor at a box.
-	for i := range c.status {
+	for _, n := range c.nodes {
 		c.ready()
 		c.wantStatus("3 of 3 have every request")
-		c.wipe(i)
+		n.end(syscall.SIGKILL)
+		must(t, os.RemoveAll(n.dir+"/data"))
+		n.start()
 		v.senders.waitForMore(1 + rand.Int64N(5))
 	}
 	c.ready()
@@ -81,8 +83,8 @@ func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) 
 	slow.Test(t, append(loopDisk, "go", "fallocate")...)
 	t.Parallel()
 	c := newCloud(t, func(c *cloud) {
-		for i := range c.servers {
-			c.diskOf(i)
+		for _, n := range c.nodes {
+			n.ownDisk()
 		}
 	})
 	v := c.venueUnderLoad(3)
@@ -135,8 +137,7 @@ type cloud struct {
 	t       *testing.T
 	dir     string
 	nodes   []*natsNode
-	servers []string // addresses of the nodes
-	status  []string // addresses of the nodes' own pages
+	servers []string // addresses
 	relays  []*daemonProcess
 	url     string // the load balancer
 }
@@ -197,29 +198,18 @@ func (c *cloud) configureNodes() {
 	replace := []string{"CHANGE-ME", cloudPassword}
 	var routes []string
 	for i := range 3 {
-		c.servers, c.status = append(c.servers, freeAddr(c.t)), append(c.status, freeAddr(c.t))
-		routes = append(routes, freeAddr(c.t))
+		name := fmt.Sprintf("n%d", i+1)
+		n := &natsNode{&program{t: c.t, dir: filepath.Join(c.dir, name), address: freeAddr(c.t)}, freeAddr(c.t)}
+		c.nodes, c.servers, routes = append(c.nodes, n), append(c.servers, n.address), append(routes, freeAddr(c.t))
 		replace = append(replace, fmt.Sprintf("10.0.0.2%d:6222", i+1), routes[i])
 	}
-	for i, route := range routes {
-		own := append([]string{"0.0.0.0:4222", c.servers[i], "127.0.0.1:8222", c.status[i],
-			"0.0.0.0:6222", route, "/var/lib/nats", c.node(i) + "/data"}, replace...)
-		must(c.t, os.MkdirAll(c.node(i), 0o700))
-		text := fmt.Sprintf("server_name: n%d\n", i+1) + strings.NewReplacer(own...).Replace(string(conf))
-		writeFiles(c.t, map[string]string{filepath.Join(c.node(i), "nats.conf"): text})
+	for i, n := range c.nodes {
+		own := append([]string{"0.0.0.0:4222", n.address, "127.0.0.1:8222", n.status,
+			"0.0.0.0:6222", routes[i], "/var/lib/nats", n.dir + "/data"}, replace...)
+		must(c.t, os.MkdirAll(n.dir, 0o700))
+		n.write("nats.conf", "server_name: "+filepath.Base(n.dir)+"\n"+strings.NewReplacer(own...).Replace(string(conf)))
 	}
 }
-
-// wipe kills a node and starts it with an empty disk, as when its machine was replaced.
-func (c *cloud) wipe(i int) {
-	c.t.Helper()
-	c.nodes[i].end(syscall.SIGKILL)
-	must(c.t, os.RemoveAll(c.node(i)+"/data"))
-	c.nodes[i].start()
-}
-
-// node is the folder of a node.
-func (c *cloud) node(i int) string { return filepath.Join(c.dir, fmt.Sprintf("node%d", i+1)) }
 
 // run runs a command, which must succeed.
 func (c *cloud) run(args ...string) {
@@ -241,16 +231,10 @@ func (c *cloud) box() *daemonProcess {
 }
 
 // leader is the node that leads the stream.
-func (c *cloud) leader() int {
+func (c *cloud) leader() (leader int) {
 	c.t.Helper()
-	found := -1
-	client := http.Client{Timeout: 5 * time.Second}
-	err := eventually(func() error {
-		for i := range c.status {
-			resp, err := client.Get("http://" + c.status[i] + "/jsz?accounts=true&streams=true")
-			if err != nil {
-				continue // it was killed
-			}
+	must(c.t, eventually(func() error {
+		for _, n := range c.nodes {
 			var said struct {
 				Accounts []struct {
 					Streams []struct {
@@ -259,23 +243,20 @@ func (c *cloud) leader() int {
 					} `json:"stream_detail"`
 				} `json:"account_details"`
 			}
-			err = json.NewDecoder(resp.Body).Decode(&said)
-			resp.Body.Close()
+			_, page, _ := n.page("/jsz?accounts=true&streams=true") // nothing of one that was killed
+			_ = json.Unmarshal(page, &said)
 			for _, a := range said.Accounts {
 				for _, s := range a.Streams {
-					if err == nil && s.Name == "REQUESTS" && s.Cluster.Leader != "" {
-						found = slices.Index([]string{"n1", "n2", "n3"}, s.Cluster.Leader)
+					leader = slices.Index([]string{"n1", "n2", "n3"}, s.Cluster.Leader)
+					if s.Name == "REQUESTS" && leader >= 0 {
 						return nil
 					}
 				}
 			}
 		}
-		return fmt.Errorf("no node knows a leader")
-	})
-	if err != nil || found < 0 {
-		c.t.Fatal(found, err)
-	}
-	return found
+		return errors.New("no node knows a leader")
+	}))
+	return leader
 }
 
 // restart stops nodes as systemd does and starts them again, one after another, and waits until all have everything.
@@ -286,16 +267,6 @@ func (c *cloud) restart(nodes ...int) {
 		c.nodes[i].start()
 	}
 	c.ready()
-}
-
-// ready waits until all nodes have everything.
-func (c *cloud) ready() {
-	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
-	defer cancel()
-	for _, n := range c.nodes {
-		n.ready(ctx)
-	}
 }
 
 // waiting is how many requests wait.
@@ -312,17 +283,17 @@ func (c *cloud) waiting() (n int, err error) {
 	return n, nil
 }
 
-// diskOf gives a node a disk of its own.
-func (c *cloud) diskOf(i int) {
-	c.t.Helper()
-	_, mount := mountDisk(c.t, "640M") // nats-server takes three quarters of it, and nats.max_bytes is 256MiB
-	runShell(c.t, "mkdir -m 700 %s/data && ln -s %s/data %s/data", mount, mount, c.node(i))
+// ownDisk gives a node a disk of its own.
+func (n *natsNode) ownDisk() {
+	n.t.Helper()
+	_, mount := mountDisk(n.t, "640M") // nats-server takes three quarters of it, and nats.max_bytes is 256MiB
+	runShell(n.t, "mkdir -m 700 %s/data && ln -s %s/data %s/data", mount, mount, n.dir)
 }
 
 // filler is a file of another program on a node's disk.
-func (c *cloud) filler(i int) string {
-	data, err := os.Readlink(filepath.Join(c.node(i), "data"))
-	must(c.t, err)
+func (n *natsNode) filler() string {
+	data, err := os.Readlink(filepath.Join(n.dir, "data"))
+	must(n.t, err)
 	return filepath.Join(filepath.Dir(data), "filler")
 }
 
@@ -330,12 +301,12 @@ func (c *cloud) filler(i int) string {
 func (c *cloud) fillUntil(ask func() error, nodes ...int) {
 	c.t.Helper()
 	for _, i := range nodes {
-		filler := c.filler(i)
+		filler := c.nodes[i].filler()
 		runShell(c.t, "fallocate -l $(($(df --output=avail -k %s | tail -1) - 64))k %s", filepath.Dir(filler), filler)
 	}
 	must(c.t, eventually(func() error {
 		for _, i := range nodes {
-			exec.Command("sh", "-c", "cat /dev/zero >> "+c.filler(i)).Run() // ends when nothing fits any more
+			exec.Command("sh", "-c", "cat /dev/zero >> "+c.nodes[i].filler()).Run() // ends when nothing fits any more
 		}
 		return ask()
 	}))
@@ -343,22 +314,18 @@ func (c *cloud) fillUntil(ask func() error, nodes ...int) {
 
 // isOff is an error if JetStream is on at a node.
 func (c *cloud) isOff(i int) error {
-	resp, err := http.Get("http://" + c.status[i] + "/healthz?js-enabled-only=true")
-	if err != nil {
-		return err
+	status, _, err := c.nodes[i].page("/healthz?js-enabled-only=true")
+	if err == nil && status == http.StatusOK {
+		err = fmt.Errorf("JetStream of node %d is on", i)
 	}
-	resp.Body.Close()
-	if resp.StatusCode == http.StatusOK {
-		return fmt.Errorf("JetStream of node %d is on", i)
-	}
-	return nil
+	return err
 }
 
 // makeRoom makes room on the disks of nodes.
 func (c *cloud) makeRoom(nodes ...int) {
 	c.t.Helper()
 	for _, i := range nodes {
-		must(c.t, os.Remove(c.filler(i)))
+		must(c.t, os.Remove(c.nodes[i].filler()))
 	}
 }
 

@@ -135,6 +135,7 @@ func TestAFullDiskStopsAcceptingAndNeverPrinting(t *testing.T) {
 // TestABackupIsWrittenToADiskWithoutLinks: a USB stick has FAT, which has no hard links.
 func TestABackupIsWrittenToADiskWithoutLinks(t *testing.T) {
 	slow.Test(t, "strace")
+	t.Parallel()
 	k := newDaemon(t, "", "grill")
 	k.start()
 	path := filepath.Join(k.dir, "b.db")

@@ -61,6 +61,7 @@ func TestTheCommandLineDoesWhatItSays(t *testing.T) {
 // for the file that another process has open.
 func TestTheCommandLineWaitsAsLongAsItSays(t *testing.T) {
 	slow.Test(t)
+	t.Parallel()
 	runScripts(t, "slow")
 }
 
