@@ -3,12 +3,13 @@
 package natstest
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -75,43 +76,19 @@ func (s *Server) Ready() bool {
 	return answer.Code == http.StatusOK
 }
 
-// reserved are the ports that reserve has given out. Their UDP sockets stay open until the process ends.
-var reserved struct {
-	sync.Mutex
-	sockets []net.PacketConn
-}
-
 // FreePort finds a port below those that systems give to outgoing connections: a program must find its port free again
-// after it was killed. No other caller gets it while this process runs, also not in another process.
+// after it was killed. They are so many that two callers hardly ever get the same.
 func FreePort(t testing.TB) (port int) {
 	t.Helper()
-	var err error
-	for range 100 {
+	for {
 		port = 10_000 + rand.IntN(22_000)
-		if err = reserve(port); err == nil {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = listener.Close()
 			return port
 		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			t.Fatal(err)
+		}
 	}
-
-	t.Fatal(err)
-	return 0
-}
-
-// reserve takes a TCP port if no program listens there. The system knows of no TCP port that is kept without listening,
-// so a UDP port that belongs to it is kept.
-func reserve(port int) error {
-	socket, err := net.ListenPacket("udp4", fmt.Sprintf("127.0.0.1:%d", port+32_000))
-	if err != nil {
-		return err
-	}
-
-	reserved.Lock()
-	reserved.sockets = append(reserved.sockets, socket)
-	reserved.Unlock()
-
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
-		return err
-	}
-	return listener.Close()
 }
