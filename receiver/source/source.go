@@ -183,11 +183,7 @@ func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
 	}
 
 	s.took(err == nil, a.behind)
-	if err := s.ack(ctx, ack); err != nil {
-		s.failed(err)
-		return err
-	}
-	return nil
+	return s.ack(ctx, ack)
 }
 
 // next asks the relay for the oldest request that was not acknowledged; nil: there is none. With ErrNever there is one
@@ -252,8 +248,8 @@ func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival
 	return arrival, nil
 }
 
-// ack ends a request and waits until the servers have stored that. Without their answer it may come again, which Take
-// knows; but the relay would wait a few seconds first, so it is told until it answers.
+// ack ends a request and waits until the servers have stored that. Without their answer it comes again after a few
+// seconds, which Take knows.
 func (s *Source) ack(ctx context.Context, a Ack) error {
 	body, err := json.Marshal(a)
 	if err != nil {
@@ -262,24 +258,11 @@ func (s *Source) ack(ctx context.Context, a Ack) error {
 
 	ctx, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
-
-	for {
-		attempt, cancel := context.WithTimeout(ctx, ackTime/2)
-		resp, err := s.ask(attempt, http.MethodPost, PathAck, body)
-		if err == nil {
-			_ = resp.Body.Close()
-		}
-		cancel()
-		if err == nil {
-			return nil
-		}
-
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("tell the relay that a request was taken: %w", err)
-		case <-time.After(ackTime / 20):
-		}
+	resp, err := s.ask(ctx, http.MethodPost, PathAck, body)
+	if err != nil {
+		return err
 	}
+	return resp.Body.Close()
 }
 
 // ask sends one request. An answer that is not 2xx is an error. It follows no redirect: the token is for the relay
