@@ -6,10 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,6 +15,7 @@ import (
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
+	"ticketrail/receiver/source"
 )
 
 const (
@@ -36,9 +35,7 @@ const (
 	codeNoPeers          = 10005
 	codeUnavailable      = 10008
 	codeServerResources  = 10023
-	codeMemoryFull       = 10028
 	codeStorageFull      = 10047
-	codeWrongSequence    = 10071
 	codeStoreFailed      = 10077
 )
 
@@ -62,7 +59,7 @@ func isNoAnswer(err error) bool {
 
 // explain adds the remedy to an error of the servers.
 func explain(err error) error {
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && (isFull(api) || api.ErrorCode == codeNoPeers) {
+	if isFull(err) {
 		return fmt.Errorf("%w: nats.max_bytes is more than the servers have room for, which is three quarters of a "+
 			"free disk: lower it, or give them more", err)
 	}
@@ -79,60 +76,46 @@ func explain(err error) error {
 // body under a known id both are stored, and the box decides whether the second one says anything else.
 func (s *Stream) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	receipt, err := s.accept(ctx, r)
-	s.outage.tell(s.log, err)
+	s.tell(err)
 	if err != nil {
 		return ticket.Receipt{}, fmt.Errorf("store request %.64q: %w", r.ID, err)
 	}
 	return receipt, nil
 }
 
-// An outage logs why requests cannot be stored, because the caller is only told a code: once, and not for each request.
-type outage struct {
-	seen chan struct{} // has a value when a request was not stored
-
-	mu   sync.Mutex // guards the fields below
-	is   bool
-	code receiver.Code
-	at   time.Time // when it was last logged
-}
-
 // Failed has a value after a request that could not be stored: it is time to look whether the stream takes any.
-func (s *Stream) Failed() <-chan struct{} { return s.outage.seen }
+func (s *Stream) Failed() <-chan struct{} { return s.failed }
 
-// outageEvery is how often the same code is logged at most.
+// outageEvery is how often the log says at most that requests cannot be stored.
 const outageEvery = time.Minute
 
-func (o *outage) tell(log *slog.Logger, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+// tell logs why requests cannot be stored, because the caller is only told a code.
+func (s *Stream) tell(err error) {
 	if err == nil {
-		if o.is {
-			log.Info("requests are stored again")
+		if s.failing.Swap(false) {
+			s.log.Info("requests are stored again")
 		}
-		o.is = false
 		return
 	}
 
 	select {
-	case o.seen <- struct{}{}:
+	case s.failed <- struct{}{}:
 	default:
 	}
-	code := Classify(err)
-	if code == o.code && time.Since(o.at) < outageEvery {
-		return
-	}
-	o.is, o.code, o.at = true, code, time.Now()
-	log.Error("requests cannot be stored, and are answered 503", "code", code, "err", err)
+	s.outage.Do(func() {
+		s.failing.Store(true)
+		s.log.Error("requests cannot be stored, and are answered 503", "code", Classify(err), "err", err)
+	})
 }
 
 func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	sum := cmp.Or(r.Content, ticket.DigestOf(r.Body))
 	digest := hex.EncodeToString(sum[:])
 	msg := &nats.Msg{Subject: subjectOf(r.Venue, r.ID), Data: r.Body, Header: nats.Header{
-		headerID:       {strconv.QuoteToASCII(r.ID)},
-		headerDevice:   {strconv.QuoteToASCII(r.Device)},
-		headerDigest:   {digest},
-		headerReceived: {r.Received.UTC().Format(time.RFC3339Nano)},
+		headerDigest:          {digest},
+		source.HeaderID:       {strconv.QuoteToASCII(r.ID)},
+		source.HeaderDevice:   {strconv.QuoteToASCII(r.Device)},
+		source.HeaderReceived: {r.Received.UTC().Format(time.RFC3339Nano)},
 	}}
 
 	known, err := s.store(ctx, msg)
@@ -164,7 +147,7 @@ func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err
 	why := errNoAnswer
 	for {
 		known, err := s.attempt(ctx, m)
-		if err == nil || isFinal(err) {
+		if err == nil || errors.Is(err, errFull) {
 			return known, err
 		}
 		if !isNoAnswer(err) {
@@ -184,11 +167,7 @@ func (s *Stream) store(ctx context.Context, m *nats.Msg) (known nats.Header, err
 // from the leader, which has only messages that a quorum has.
 func (s *Stream) attempt(ctx context.Context, m *nats.Msg) (known nats.Header, err error) {
 	_, err = s.js.PublishMsg(ctx, m)
-	if err == nil {
-		return nil, nil
-	}
-	api, ok := errors.AsType[*jetstream.APIError](err)
-	if !ok {
+	if _, refused := errors.AsType[*jetstream.APIError](err); !refused {
 		return nil, err
 	}
 
@@ -198,30 +177,25 @@ func (s *Stream) attempt(ctx context.Context, m *nats.Msg) (known nats.Header, e
 		return stored.Header, nil
 	case !errors.Is(readErr, jetstream.ErrMsgNotFound):
 		return nil, readErr
-	case isFull(api):
+	case isFull(err):
 		return nil, fmt.Errorf("%w (%w)", errFull, err)
 	}
 	return nil, err
 }
 
-func isFull(e *jetstream.APIError) bool {
-	switch e.ErrorCode {
-	case codeAccountResources, codeServerResources, codeMemoryFull, codeStorageFull:
+// isFull reports whether the servers have no room for a request, or for the stream.
+func isFull(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	if !ok {
+		return false
+	}
+	switch api.ErrorCode {
+	case codeAccountResources, codeNoPeers, codeServerResources, codeStorageFull:
 		return true
 	case codeStoreFailed: // the only code whose text says more
-		return strings.Contains(e.Description, "maximum bytes")
+		return strings.Contains(api.Description, "maximum bytes")
 	}
 	return false
-}
-
-// isFinal says that to publish again would fail alike.
-func isFinal(err error) bool {
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && !errors.Is(err, errFull) {
-		// The others come from an election, which ends.
-		return api.Code < 500 && api.ErrorCode != codeWrongSequence
-	}
-	return errors.Is(err, errFull) || errors.Is(err, nats.ErrMaxPayload) ||
-		errors.Is(err, nats.ErrConnectionClosed)
 }
 
 // Classify returns the code of an error of [Stream.Accept]. It is a receiver.Options.Classify.
@@ -229,8 +203,6 @@ func Classify(err error) receiver.Code {
 	switch {
 	case errors.Is(err, errFull):
 		return receiver.StorageFull
-	case errors.Is(err, nats.ErrConnectionClosed):
-		return receiver.ShuttingDown
 	case errors.Is(err, context.DeadlineExceeded):
 		return receiver.TooSlow
 	}

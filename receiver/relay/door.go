@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -34,12 +33,8 @@ const (
 	maxAck = 16 << 10
 )
 
-// Why a poll ends before its time.
-var (
-	errReplaced = errors.New("another poll of this venue has taken its place")
-	errRevoked  = errors.New("the token is not valid any more")
-	errStopping = errors.New("the relay stops")
-)
+// errRevoked ends a poll before its time.
+var errRevoked = errors.New("the token is not valid any more")
 
 // A Door answers the boxes. It keeps nothing that another relay would need: any of them can answer.
 //
@@ -49,7 +44,7 @@ type Door struct {
 	stream *Stream
 	caller func(*http.Request) string
 	seal   cipher.AEAD
-	wrong  *strangers
+	wrong  *strangers // callers with a token that is of no venue
 
 	changed chan struct{} // has a value when the venues may have changed
 
@@ -71,20 +66,11 @@ func HashToken(text string) string {
 // The secret is common to all relays: each can acknowledge a request that another one has handed out. caller is the
 // address of a request's sender. A nil reg has no metrics.
 func (s *Stream) NewDoor(secret string, caller func(*http.Request) string, reg prometheus.Registerer) (*Door, error) {
-	key, err := hkdf.Key(sha256.New, []byte(secret), nil, "ticketrail handle", 32)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-
-	door := &Door{stream: s, caller: caller, wrong: newStrangers(reg), rooms: map[string]*room{},
+	key := sha256.Sum256([]byte("ticketrail handle " + secret))
+	block, _ := aes.NewCipher(key[:]) // with a key of this size, neither fails
+	seal, _ := cipher.NewGCMWithRandomNonce(block)
+	door := &Door{stream: s, caller: caller, seal: seal, wrong: newStrangers(reg), rooms: map[string]*room{},
 		boxes: map[string]knownBox{}, changed: make(chan struct{}, 1)}
-	if door.seal, err = cipher.NewGCMWithRandomNonce(block); err != nil {
-		return nil, err
-	}
 
 	for subject, handle := range map[string]nats.MsgHandler{
 		subjects + ".>": door.stored, boxesSubject + ".*": door.noteReport, boxesSubject: door.tell,
@@ -127,7 +113,7 @@ func (d *Door) Run(ctx context.Context) error {
 			d.mu.Lock()
 			d.closed = true
 			d.mu.Unlock()
-			d.each(func(p *poll) { p.end(errStopping) })
+			d.each(func(p *poll) { p.end(nil) })
 			return nil
 		}
 	}
@@ -175,6 +161,7 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 	// The scheme's name may be written in any case.
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	p = &poll{token: HashToken(text), wake: make(chan struct{}, 1)}
+
 	d.mu.Lock()
 	complete := d.complete
 	p.venue = d.tokens[p.token]
@@ -203,7 +190,6 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 	var box source.Box
 	if len(r.Header.Get(source.HeaderBox)) <= maxReport &&
 		json.Unmarshal([]byte(r.Header.Get(source.HeaderBox)), &box) == nil && len(box.ID) <= maxBoxID {
-		p.box = box.ID
 		d.report(p.venue, box)
 	}
 	return p, true
@@ -258,7 +244,7 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
 	switch {
 	case found != nil:
 		// An acknowledgement that comes late counts all the same.
-		_ = conn.SetWriteDeadline(time.Now().Add(source.BodyTime(int64(len(found.body)))))
+		_ = conn.SetWriteDeadline(time.Now().Add(source.BodyTime(int64(len(found.Data())))))
 		d.hand(w, p.venue, found)
 	case errors.Is(context.Cause(ctx), errRevoked):
 		http.Error(w, errRevoked.Error(), http.StatusUnauthorized)
@@ -273,25 +259,15 @@ func (d *Door) next(w http.ResponseWriter, r *http.Request, p *poll) {
 // hand writes a request. A crash before the box has it leaves it unacknowledged: it is handed out again.
 func (d *Door) hand(w http.ResponseWriter, venue string, f *found) {
 	header := w.Header()
-	for name, value := range map[string]string{
-		source.HeaderHandle:   d.handle(venue, f.ack),
-		source.HeaderID:       fmt.Sprintf("%.100s", f.header.Get(headerID)),
-		source.HeaderDevice:   f.header.Get(headerDevice),
-		source.HeaderReceived: f.header.Get(headerReceived),
-		source.HeaderAge:      f.age.String(),
-		source.HeaderBehind:   strconv.FormatUint(f.behind, 10),
-		"Content-Type":        "application/octet-stream",
-		"Content-Length":      strconv.Itoa(len(f.body)),
-	} {
-		if value != "" {
-			header.Set(name, value)
-		}
+	for _, name := range []string{source.HeaderID, source.HeaderDevice, source.HeaderReceived, source.HeaderRefused} {
+		header.Set(name, f.Headers().Get(name))
 	}
-
-	if f.refused {
-		header.Set(source.HeaderRefused, "true")
-	}
-	_, _ = w.Write(f.body) // a box that is gone asks again
+	header.Set(source.HeaderHandle, d.handle(venue, f.Reply()))
+	header.Set(source.HeaderAge, f.age.String())
+	header.Set(source.HeaderBehind, strconv.FormatUint(f.behind, 10))
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("Content-Length", strconv.Itoa(len(f.Data())))
+	_, _ = w.Write(f.Data()) // a box that is gone asks again
 }
 
 // ack ends a request. It answers when the servers have stored that; asked again, it answers the same.
@@ -308,7 +284,6 @@ func (d *Door) ack(w http.ResponseWriter, r *http.Request, p *poll) {
 	}
 
 	how := map[string]string{source.Stored: "+ACK", source.Refused: fmt.Sprintf("+TERM %.200q", a.Reason)}[a.Result]
-
 	subject, mine := d.open(p.venue, a.Handle)
 	if err != nil || how == "" || !mine {
 		http.Error(w, "no request of this venue has this handle, or the result is neither stored nor refused",

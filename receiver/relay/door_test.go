@@ -256,7 +256,7 @@ func (r *relay) waits(venue string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if room := r.rooms[venue]; room != nil {
-		return len(room.polls)
+		return room.polls
 	}
 	return 0
 }

@@ -52,7 +52,7 @@ func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 	wantReceipt(t, "after the leader's death", first, one, ticket.Receipt{})
 	restart(t, others, c[leader])
 	wantReceipt(t, "the retry", first, one, ticket.Receipt{Duplicate: true})
-	state, err := first.State(t.Context(), testOptions(3))
+	state, err := first.State(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

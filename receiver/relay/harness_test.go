@@ -40,7 +40,7 @@ func connect(t *testing.T, urls ...string) *nats.Conn {
 }
 
 func testOptions(replicas int) Options {
-	return Options{Replicas: replicas, MaxAge: 72 * time.Hour, MaxBody: 1 << 20}
+	return Options{Replicas: replicas, MaxAge: 72 * time.Hour, MaxBytes: 64 << 20, MaxBody: 1 << 20}
 }
 
 // openStream opens the stream of a server, or of a cluster of three.
@@ -115,7 +115,7 @@ func leaderOf(t *testing.T, s *Stream) (leader int) {
 	waitFor(t, "the stream has a leader", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		state, err := s.State(ctx, testOptions(3))
+		state, err := s.State(ctx)
 		leader = slices.Index([]string{"n1", "n2", "n3"}, state.Leader)
 		return err == nil && leader >= 0
 	})

@@ -6,13 +6,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"golang.org/x/time/rate"
 
 	"ticketrail/receiver"
+	"ticketrail/receiver/source"
 )
 
 // Refused bodies share the stream with orders. A sender whose every request is refused must neither fill it nor
@@ -25,12 +25,6 @@ const (
 	keepTime  = 10 * time.Second
 )
 
-// A keeper bounds the refused requests that are passed on.
-type keeper struct {
-	limit   *rate.Limiter
-	waiting atomic.Int64 // bytes
-}
-
 // Keep passes a body that was refused on to the box of its venue, where a person finds it and can print it. It is
 // called after the answer and never blocks. Losing one here is acceptable, because the point of sale has shown that
 // the order was refused. A request that cannot be passed on is logged.
@@ -42,13 +36,14 @@ func (s *Stream) Keep(one receiver.Reject) {
 		return
 	}
 	size := int64(len(one.Body))
-	if s.refused.waiting.Add(size) > keepBytes || !s.refused.limit.Allow() {
-		s.refused.waiting.Add(-size)
-		s.dropped(one, "too many are refused at once")
+	log := s.log.With("venue", one.Venue, "code", one.Code)
+	if !s.refusedLimit.Allow() || !s.refusedBytes.TryAcquire(size) {
+		log.Warn("refused body was not passed on to the box: too many are refused at once")
 		return
 	}
+
 	go func() {
-		defer s.refused.waiting.Add(-size)
+		defer s.refusedBytes.Release(size)
 		ctx, cancel := context.WithTimeout(context.Background(), keepTime)
 		defer cancel()
 		msg, err := s.refusedMessage(one)
@@ -56,13 +51,9 @@ func (s *Stream) Keep(one receiver.Reject) {
 			_, err = s.store(ctx, msg)
 		}
 		if err != nil {
-			s.dropped(one, err.Error())
+			log.Warn("refused body was not passed on to the box", "err", err)
 		}
 	}()
-}
-
-func (s *Stream) dropped(one receiver.Reject, why string) {
-	s.log.Warn("refused body was not passed on to the box", "venue", one.Venue, "code", one.Code, "err", why)
 }
 
 // refusedMessage is the message of a refused body. The same body, sent again, has the same subject, so it is stored
@@ -76,5 +67,5 @@ func (s *Stream) refusedMessage(one receiver.Reject) (*nats.Msg, error) {
 	}
 	data, err := json.Marshal(one)
 	return &nats.Msg{Subject: subjects + "." + one.Venue + "." + refused + "." + hex.EncodeToString(hash.Sum(nil)),
-		Data: data}, err
+		Header: nats.Header{source.HeaderRefused: {"true"}}, Data: data}, err
 }

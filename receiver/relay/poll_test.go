@@ -68,14 +68,14 @@ func TestWhoReadsSlowlyKeepsAFewRequestsInMemory(t *testing.T) {
 	venue := addVenue(t, s)
 	d := openDoor(t, s)
 	in := 0
-	for range 2 * pollsAtOnce { // none of which is written to its end
+	for range 2 * pollsOfVenue { // none of which is written to its end
 		p := &poll{venue: venue, token: HashToken(tokenOf(venue)), end: func(error) {}}
 		if d.enter(p) == "" {
 			in++
 		}
 	}
-	if in != pollsAtOnce {
-		t.Errorf("%d are in memory, want %d", in, pollsAtOnce)
+	if in != pollsOfVenue {
+		t.Errorf("%d are in memory, want %d", in, pollsOfVenue)
 	}
 }
 

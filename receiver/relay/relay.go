@@ -18,10 +18,12 @@ import (
 	"log/slog"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"ticketrail/receiver/contract"
@@ -36,26 +38,20 @@ const (
 	subjects = "requests"
 	refused  = "refused" // in the place of an id: no id is encoded like that
 
+	// headerDigest is in hex. The other headers of a message are those of its answer to a box, see package source.
+	headerDigest = "Ticketrail-Digest"
+
 	// headroom is for the subject and the headers of a message: most of it is a device id of escaped bytes.
 	headroom = 64 << 10
-)
-
-// The headers of a message. Texts of callers are quoted as in Go source, in ASCII, so that no byte of it can end
-// a header.
-const (
-	headerID       = "Ticketrail-Id"
-	headerDevice   = "Ticketrail-Device"
-	headerDigest   = "Ticketrail-Digest"   // hex
-	headerReceived = "Ticketrail-Received" // RFC 3339 with nanoseconds
 )
 
 // Options configure a [Stream].
 type Options struct {
 	Replicas int           // 3; fewer only where orders may be lost
 	MaxAge   time.Duration // how long a request is kept, and how long its retry is known
-	MaxBytes int64         // of all requests; 0: as much as the servers have
+	MaxBytes int64         // of all requests
 	MaxBody  int64         // of a request; the largest that the receiver accepts
-	Shrink   bool          // Open may make the stream shorter, smaller or less often stored than it is
+	Shrink   bool          // Open may make the stream shorter or smaller than it is, or with fewer copies
 
 	Logger *slog.Logger // nil: nothing is logged
 }
@@ -63,12 +59,18 @@ type Options struct {
 // A Stream stores requests, and has the venues and how much waits for each. It has no state but the connection: any
 // number of relays may have one. It is safe for concurrent use.
 type Stream struct {
-	nc      *nats.Conn
-	js      jetstream.JetStream
-	stream  jetstream.Stream
-	log     *slog.Logger
-	refused keeper
-	outage  outage
+	o      Options
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	log    *slog.Logger
+
+	failed  chan struct{}  // has a value when a request was not stored
+	failing atomic.Bool    // the log says so
+	outage  rate.Sometimes // limits that line of the log
+
+	refusedLimit *rate.Limiter
+	refusedBytes *semaphore.Weighted // of bodies that wait for the stream
 }
 
 // Open creates the stream, or checks and updates the one that is there: only the start of a relay does.
@@ -76,7 +78,7 @@ type Stream struct {
 // one is answered: the caller tries again.
 func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 	if !nc.IsConnected() { // it does not know the limits of its servers
-		return nil, fmt.Errorf("open the relay's stream: %w", noServer(nc))
+		return nil, errNoServer
 	}
 	if most := nc.MaxPayload(); o.MaxBody+headroom > most {
 		return nil, fmt.Errorf("open the relay's stream: the NATS server takes messages of at most %d bytes, and "+
@@ -88,15 +90,15 @@ func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if stream.stream, err = ensureStream(ctx, stream.js, o, stream.log); err != nil {
+	if stream.stream, err = stream.ensure(ctx); err != nil {
 		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, explain(err))
 	}
 	return stream, nil
 }
 
 // Attach is [Open] for who only looks, or changes venues: it does not change the stream.
-func Attach(ctx context.Context, nc *nats.Conn) (*Stream, error) {
-	stream, err := newStream(nc, Options{})
+func Attach(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
+	stream, err := newStream(nc, o)
 	if err != nil {
 		return nil, err
 	}
@@ -117,36 +119,31 @@ func newStream(nc *nats.Conn, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the relay's stream: %w", err)
 	}
-	return &Stream{nc: nc, js: js, log: o.Logger.With("component", "relay"),
-		refused: keeper{limit: rate.NewLimiter(keepRate, keepBurst)}, outage: outage{seen: make(chan struct{}, 1)}}, nil
+	return &Stream{o: o, nc: nc, js: js, log: o.Logger.With("component", "relay"),
+		failed: make(chan struct{}, 1), outage: rate.Sometimes{Interval: outageEvery},
+		refusedLimit: rate.NewLimiter(keepRate, keepBurst), refusedBytes: semaphore.NewWeighted(keepBytes)}, nil
 }
 
 var errNoServer = errors.New("no server of the relay can be reached")
 
-// noServer says why there is no connection, if that is known.
-func noServer(nc *nats.Conn) error {
-	if last := nc.LastError(); last != nil {
-		return fmt.Errorf("%w: %w", errNoServer, last)
-	}
-	return errNoServer
-}
-
-// ensureStream creates the stream, or makes the one that is there as it must be.
-func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *slog.Logger) (jetstream.Stream, error) {
-	stream, err := js.Stream(ctx, StreamName)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return js.CreateStream(ctx, o.wanted(jetstream.StreamConfig{})) // another relay that does the same is no error
+// ensure creates the stream, or makes the one that is there as it must be.
+func (s *Stream) ensure(ctx context.Context) (jetstream.Stream, error) {
+	stream, err := s.js.Stream(ctx, StreamName)
+	if errors.Is(err, jetstream.ErrStreamNotFound) { // another relay that creates the same is no error
+		return s.js.CreateStream(ctx, s.o.wanted(jetstream.StreamConfig{}))
 	}
 	if err != nil {
 		return nil, err
 	}
 
 	have := stream.CachedInfo().Config
-	want := o.wanted(have)
-	if !o.Shrink {
-		if kept := o.keepLarger(have, &want); kept != "" {
-			log.Error("the stream stays as large as it is: correct the relay's configuration, or start one relay with "+
-				"--shrink, and orders that no longer fit are deleted", "differ", kept)
+	want := s.o.wanted(have)
+	if !s.o.Shrink {
+		asked := want
+		keepLarger(have, &want)
+		if kept := differences(want, asked); kept != "" {
+			s.log.Error("the stream stays as large as it is: correct the relay's configuration, or start one relay "+
+				"with --shrink, and orders that no longer fit are deleted", "differ", kept)
 		}
 	}
 
@@ -154,41 +151,29 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, o Options, log *s
 	if differ == "" {
 		return stream, nil
 	}
-	if have.Retention != want.Retention || have.Storage != want.Storage {
-		return nil, fmt.Errorf("there is one that ticketrail did not create (%s): rename or remove that one", differ)
-	}
-
-	changed, err := js.UpdateStream(ctx, want)
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && isFull(api) {
-		// A relay with the limit of before is better than none.
-		log.Error("nats.max_bytes is not used, the one of before stays", "want", o.MaxBytes, "have", have.MaxBytes,
-			"err", explain(err))
-		want.MaxBytes = have.MaxBytes
-		if differ = differences(have, want); differ == "" {
-			return stream, nil
-		}
-		changed, err = js.UpdateStream(ctx, want)
+	changed, err := s.js.UpdateStream(ctx, want)
+	if isFull(err) && want.Replicas == have.Replicas { // a relay with the stream of before is better than none
+		s.log.Error("the stream stays as it is", "differ", differ, "err", explain(err))
+		return stream, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("change it (%s): %w; correct the relay's configuration, or change the stream by hand",
-			differ, err)
+		return nil, fmt.Errorf("change it (%s): %w; correct the relay's configuration, or change or remove the stream "+
+			"by hand", differ, err)
 	}
-	log.Warn("the stream was changed", "differ", differ)
+	s.log.Warn("the stream was changed", "differ", differ)
 	return changed, nil
 }
 
-// keepLarger keeps each limit of have where want would delete orders or have fewer copies of them, and names these
-// limits. A relay that was given an old file must not cost an order.
-func (o Options) keepLarger(have jetstream.StreamConfig, want *jetstream.StreamConfig) string {
-	asked := *want
+// keepLarger keeps each limit of have where want would delete orders or have fewer copies of them. A relay that was
+// given an old file must not cost an order.
+func keepLarger(have jetstream.StreamConfig, want *jetstream.StreamConfig) {
 	want.Replicas = max(want.Replicas, have.Replicas)
-	if have.MaxAge == 0 || want.MaxAge > 0 && have.MaxAge > want.MaxAge { // 0: for ever
+	if have.MaxAge == 0 || have.MaxAge > want.MaxAge { // 0: for ever
 		want.MaxAge = have.MaxAge
 	}
-	if have.MaxBytes <= 0 || want.MaxBytes > 0 && have.MaxBytes > want.MaxBytes { // not above 0: no limit
+	if have.MaxBytes <= 0 || have.MaxBytes > want.MaxBytes { // not above 0: no limit
 		want.MaxBytes = have.MaxBytes
 	}
-	return differences(*want, asked)
 }
 
 // wanted sets the fields that the promises of [Stream.Accept] stand on. Placement, tags and the like are the
@@ -197,9 +182,6 @@ func (o Options) wanted(c jetstream.StreamConfig) jetstream.StreamConfig {
 	c.Name, c.Subjects = StreamName, []string{subjects + ".>"}
 	c.Retention, c.Storage = jetstream.LimitsPolicy, jetstream.FileStorage
 	c.Replicas, c.MaxAge, c.MaxBytes = o.Replicas, o.MaxAge, o.MaxBytes
-	if c.MaxBytes == 0 {
-		c.MaxBytes = -1
-	}
 	c.MaxMsgs, c.MaxMsgSize = -1, -1
 	// A known id is refused, and a full stream refuses new ones: neither ever removes an order.
 	c.MaxMsgsPerSubject, c.Discard, c.DiscardNewPerSubject = 1, jetstream.DiscardNew, true

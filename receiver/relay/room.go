@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,11 +12,8 @@ import (
 )
 
 const (
-	// pollsOfVenue is how many polls of a venue wait here: its box has one, and perhaps one on a connection that is
-	// gone.
-	pollsOfVenue = 4
-	// pollsAtOnce are those, and those to which a request is being written: somebody may read it slowly.
-	pollsAtOnce = 16
+	// pollsOfVenue are the one that waits and those to which a request is being written: somebody may read it slowly.
+	pollsOfVenue = 16
 	// idlePolls of a venue may end without a request at once, and then one in each idleEvery; a question for how much
 	// waits is one of them. An honest box has one in PollTime.
 	idlePolls = 30
@@ -34,9 +30,10 @@ const (
 	askLater     = 10 * time.Second
 )
 
-// A room is where the polls of one venue wait.
+// A room is where the box of one venue waits.
 type room struct {
-	polls  []*poll
+	newest *poll // nil: none
+	polls  int
 	idle   *rate.Limiter
 	stored time.Time // when somebody last published a request, or may have done so unheard
 }
@@ -44,35 +41,32 @@ type room struct {
 // A poll is a box that waits for a request.
 type poll struct {
 	venue string
-	token string // its hash
-	box   string
+	token string        // its hash
 	wake  chan struct{} // has a value when there may be a request
 	end   context.CancelCauseFunc
 }
 
-// enter lets a poll wait; why says why it may not. The poll before of the same box is on a connection that is gone.
+// enter lets a poll wait; why says why it may not. The one before ends: mostly its connection is gone, and a request
+// that is handed to it is late by AckWait.
 func (d *Door) enter(p *poll) (why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return errStopping.Error()
+		return "the relay stops"
 	}
 	if d.tokens[p.token] != p.venue { // since it was let in
 		return errRevoked.Error()
 	}
 
-	waiting := d.room(p.venue)
-	if waiting.idle.Tokens() < 1 || len(waiting.polls) >= pollsAtOnce {
+	entered := d.room(p.venue)
+	if entered.idle.Tokens() < 1 || entered.polls >= pollsOfVenue {
 		return "this venue asks too often"
 	}
-
-	for i, other := range waiting.polls {
-		if other.box == p.box && p.box != "" || i <= len(waiting.polls)-pollsOfVenue {
-			other.end(errReplaced)
-		}
+	if entered.newest != nil {
+		entered.newest.end(nil)
 	}
-
-	waiting.polls = append(waiting.polls, p)
+	entered.newest = p
+	entered.polls++
 	return ""
 }
 
@@ -99,7 +93,10 @@ func (d *Door) leave(p *poll, idle bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	left := d.rooms[p.venue]
-	left.polls = slices.DeleteFunc(left.polls, func(other *poll) bool { return other == p })
+	left.polls--
+	if left.newest == p {
+		left.newest = nil
+	}
 	if idle {
 		left.idle.Allow()
 	}
@@ -110,8 +107,8 @@ func (d *Door) each(do func(*poll)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.rooms {
-		for _, p := range r.polls {
-			do(p)
+		if r.newest != nil {
+			do(r.newest)
 		}
 	}
 }
@@ -128,11 +125,12 @@ func (d *Door) stored(m *nats.Msg) {
 // stir is called with the mutex of the door.
 func (r *room) stir() {
 	r.stored = time.Now()
-	for _, p := range r.polls {
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
+	if r.newest == nil {
+		return
+	}
+	select {
+	case r.newest.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -149,12 +147,9 @@ func (d *Door) askAgain(venue string) time.Duration {
 
 // A found is a request that was fetched from the stream.
 type found struct {
-	ack     string // the address of its acknowledgement
-	header  nats.Header
-	body    []byte
-	refused bool // it is a body that the receiver has refused
-	behind  uint64
-	age     time.Duration // by the servers' clocks
+	jetstream.Msg
+	behind uint64
+	age    time.Duration // by the servers' clocks
 }
 
 // fetch waits for a request until ctx ends. Requests that waited before, and the one in the hands of a box that died,
@@ -179,13 +174,8 @@ func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 
 		msg, err := fetchOne(ctx, consumer)
 		if err != nil { // perhaps the leader has changed
-			select {
-			case <-time.After(fetchAgain):
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
+			time.Sleep(fetchAgain)
 		}
-
 		if msg == nil { // of a request that is known, there was a retry
 			continue
 		}
@@ -195,8 +185,7 @@ func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 			return nil, err
 		}
 		now := consumer.CachedInfo().TimeStamp.Add(time.Since(asked))
-		return &found{ack: msg.Reply(), header: msg.Headers(), body: msg.Data(), behind: meta.NumPending,
-			refused: strings.Split(msg.Subject(), ".")[2] == refused, age: max(0, now.Sub(meta.Timestamp))}, nil
+		return &found{msg, meta.NumPending, max(0, now.Sub(meta.Timestamp))}, nil
 	}
 }
 

@@ -106,7 +106,7 @@ type State struct {
 	Messages, Bytes uint64
 	MaxBytes        int64 // -1: as much as the servers have
 	MaxAge          time.Duration
-	Differs         string   // from the configuration that was asked with; empty: nothing
+	Differs         string   // from its [Options]; empty: nothing
 	Leader          string   // empty: the server is alone
 	Servers         int      // that have a copy of the stream
 	Behind          []string // those that do not have all requests
@@ -128,8 +128,8 @@ func lagging(c *jetstream.ClusterInfo) (names []string) {
 // errNoLeader: a server that is left answers for the stream, too.
 var errNoLeader = errors.New("it has no leader, and nothing is stored: " + whatServersNeed)
 
-// State asks the stream's leader. Without one it fails. o is the configuration that the stream should have.
-func (s *Stream) State(ctx context.Context, o Options) (State, error) {
+// State asks the stream's leader. Without one it fails.
+func (s *Stream) State(ctx context.Context) (State, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	info, err := s.stream.Info(ctx)
@@ -141,7 +141,7 @@ func (s *Stream) State(ctx context.Context, o Options) (State, error) {
 	}
 
 	state := State{Messages: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: info.Config.MaxBytes,
-		MaxAge: info.Config.MaxAge, Differs: differences(info.Config, o.wanted(info.Config)),
+		MaxAge: info.Config.MaxAge, Differs: differences(info.Config, s.o.wanted(info.Config)),
 		Servers: info.Config.Replicas, Behind: lagging(info.Cluster)}
 	if info.Cluster != nil {
 		state.Leader = info.Cluster.Leader

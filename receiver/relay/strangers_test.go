@@ -30,7 +30,7 @@ func TestABoxWithAnOldTokenIsAlwaysToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStrangers(nil)
 		for i := range 1000 {
-			for range 2 { // boxes behind one address
+			for range 100 { // boxes
 				if !s.allow("192.0.2.1", slog.New(slog.DiscardHandler)) {
 					t.Fatalf("at its attempt %d it is told that there were too many", i)
 				}

@@ -3,13 +3,10 @@ package relay
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"ticketrail/receiver/contract"
 )
 
 // A VenueEntry is a restaurant whose requests the relays accept. It is kept with the consumer of its box, so neither is
@@ -67,32 +64,14 @@ func (s *Stream) consumer(ctx context.Context, venue string) (jetstream.Consumer
 	return c, nil
 }
 
-// Knows reports whether there is a venue, as the servers know it now.
-func (s *Stream) Knows(ctx context.Context, venue string) (bool, error) {
-	c, err := s.consumer(ctx, venue)
-	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	_, ok := entryOf(c.CachedInfo())
-	return ok && !isRemoved(c.CachedInfo()), nil
-}
-
 // waiting is how many requests the box of a consumer has not acknowledged.
 func waiting(c *jetstream.ConsumerInfo) uint64 { return c.NumPending + uint64(c.NumAckPending) }
 
 // isRemoved says that a consumer belongs to a venue that was removed: it ends by itself.
 func isRemoved(c *jetstream.ConsumerInfo) bool { return c.Config.InactiveThreshold > 0 }
 
-// PutVenue adds or changes a venue, and tells all relays.
+// PutVenue adds or changes a venue, and tells all relays. Its id is a UUID in lower case.
 func (s *Stream) PutVenue(ctx context.Context, v VenueEntry) error {
-	id, isUUID := contract.CanonicalID(v.ID)
-	if !isUUID {
-		return fmt.Errorf("add venue %q: its id must be a UUID", v.ID)
-	}
-	v.ID = id
 	if _, err := s.stream.CreateOrUpdateConsumer(ctx, consumerOf(v)); err != nil {
 		return fmt.Errorf("add venue %s: %w", v.ID, err)
 	}
@@ -100,22 +79,12 @@ func (s *Stream) PutVenue(ctx context.Context, v VenueEntry) error {
 	return nil
 }
 
-// ErrNoVenue says that there is no venue of that id.
-var ErrNoVenue = errors.New("no such venue")
-
 // RemoveVenue removes a venue. The requests for its box stay until the end of its retention: if the venue is added
 // again, its box gets it. So its consumer stays as long, or a box would get requests that another one has printed.
 func (s *Stream) RemoveVenue(ctx context.Context, id string) error {
-	known, err := s.Knows(ctx, id)
-	if err == nil && !known {
-		err = ErrNoVenue
-	}
-	if err == nil {
-		removed := consumerOf(VenueEntry{ID: id})
-		removed.InactiveThreshold = s.stream.CachedInfo().Config.MaxAge
-		_, err = s.stream.UpdateConsumer(ctx, removed)
-	}
-	if err != nil {
+	removed := consumerOf(VenueEntry{ID: id})
+	removed.InactiveThreshold = s.stream.CachedInfo().Config.MaxAge
+	if _, err := s.stream.UpdateConsumer(ctx, removed); err != nil {
 		return fmt.Errorf("remove venue %s: %w", id, err)
 	}
 	s.tellRelays(ctx)

@@ -89,7 +89,8 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 	k.must(err)
 	t.Cleanup(nc.Close)
 	k.eventually("the stream is there", func() bool {
-		k.cloud, err = relay.Open(t.Context(), nc, relay.Options{Replicas: 1, MaxAge: time.Hour, MaxBody: 1 << 20})
+		k.cloud, err = relay.Open(t.Context(), nc, relay.Options{Replicas: 1, MaxAge: time.Hour,
+			MaxBytes: 64 << 20, MaxBody: 1 << 20})
 		return err == nil
 	})
 	k.must(os.WriteFile(k.token, []byte(theToken), 0o600))

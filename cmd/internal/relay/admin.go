@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -27,47 +26,28 @@ type Admin struct {
 	nc     *nats.Conn
 }
 
-// OpenAdmin connects to the servers of a relay's configuration. They may be starting, or electing a leader.
+// OpenAdmin connects to the servers of a relay's configuration.
 func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	nc, err := connect(conf.NATS, "ticketrail relay command", slog.New(slog.DiscardHandler))
+	nc, stream, err := attach(ctx, conf, openWithin/5)
 	if err != nil {
 		return nil, err
 	}
 
-	admin := &Admin{Conf: conf, nc: nc}
-	for err = admin.open(ctx); err != nil && ctx.Err() == nil; err = admin.open(ctx) {
-		pause(ctx, openAgain)
+	admin := &Admin{Conf: conf, nc: nc, stream: stream}
+	sites, err := stream.Sites(ctx, nil)
+	if err != nil {
+		nc.Close()
+		return nil, err
 	}
-	if err == nil {
-		return admin, nil
-	}
-
-	if !nc.IsConnected() {
-		err = fmt.Errorf("%w: are the servers of nats.urls running, and is this machine allowed to connect to them?",
-			err)
-	}
-	nc.Close()
-	return nil, err
-}
-
-func (a *Admin) open(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, openWithin/2)
-	defer cancel()
-	if a.stream, err = store.Attach(ctx, a.nc); err != nil {
-		return err
-	}
-
-	sites, err := a.stream.Sites(ctx, nil)
-	a.Venues = nil
 	for _, s := range sites {
 		if !s.Removed {
-			a.Venues = append(a.Venues, s.Entry)
+			admin.Venues = append(admin.Venues, s.Entry)
 		}
 	}
-	slices.SortFunc(a.Venues, func(a, b store.VenueEntry) int { return strings.Compare(a.Name, b.Name) })
-	return err
+	slices.SortFunc(admin.Venues, func(a, b store.VenueEntry) int { return strings.Compare(a.Name, b.Name) })
+	return admin, nil
 }
 
 // Close ends the connection.

@@ -1,12 +1,12 @@
 package relay
 
 import (
-	"crypto/tls"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -14,22 +14,38 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ticketrail/config"
+	store "ticketrail/receiver/relay"
 )
 
 // connect returns a connection that is made in the background, and again whenever it ends, for ever: the servers may
 // be away when a relay starts.
-func connect(c config.NATS, name string, log *slog.Logger) (*nats.Conn, error) {
-	options := append(connectOptions(c, name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectJitter, reconnectJitter),
+func connect(c config.NATS, log *slog.Logger) (*nats.Conn, error) {
+	options := append(connectOptions(c, "ticketrail relay"), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+		nats.ReconnectWait(250*time.Millisecond), nats.ReconnectJitter(time.Second, time.Second),
 		nats.IgnoreAuthErrorAbort(), logConnection(log))
 	return nats.Connect(strings.Join(c.URLs, ","), options...)
 }
 
-// The pause after no server of the list was reached.
-const (
-	reconnectWait   = 250 * time.Millisecond
-	reconnectJitter = time.Second
-)
+// attach connects to one of these servers, each of which has so long to answer, and looks at the stream, for a command.
+func attach(ctx context.Context, conf *config.Relay, within time.Duration) (*nats.Conn, *store.Stream, error) {
+	nc, err := connectOnce(conf.NATS, within, conf.NATS.URLs...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("no node answers: %w: are the servers of nats.urls running, and is this machine "+
+			"allowed to connect to them?", err)
+	}
+	stream, err := store.Attach(ctx, nc, storeOptions(conf))
+	if err != nil {
+		nc.Close()
+		return nil, nil, err
+	}
+	return nc, stream, nil
+}
+
+// connectOnce connects to one of these servers.
+func connectOnce(c config.NATS, within time.Duration, urls ...string) (*nats.Conn, error) {
+	return nats.Connect(strings.Join(urls, ","), append(connectOptions(c, "ticketrail relay command"),
+		nats.NoReconnect(), nats.Timeout(within), nats.IgnoreDiscoveredServers())...)
+}
 
 // user is the servers' only one.
 const user = "relay"
@@ -43,9 +59,6 @@ func connectOptions(c config.NATS, name string) []nats.Option {
 		nats.ReconnectBufSize(-1),
 		// A server that hangs is noticed within some seconds, and another one is used.
 		nats.Timeout(2 * time.Second), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
-	}
-	if slices.ContainsFunc(c.URLs, func(url string) bool { return strings.HasPrefix(url, "tls:") }) {
-		options = append(options, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
 	if c.CAFile != "" {
 		options = append(options, nats.RootCAs(c.CAFile))

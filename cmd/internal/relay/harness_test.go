@@ -57,16 +57,23 @@ nats: { urls: [ "` + c.server.URL() + `" ], password_file: nats.password, replic
 func opened(t *testing.T) (*cloud, *Admin) {
 	t.Helper()
 	c := newCloud(t)
-	nc, err := connect(c.load().NATS, "test", slog.New(slog.DiscardHandler))
+	c.open()
+	return c, c.admin()
+}
+
+// open makes the stream.
+func (c *cloud) open() (stream *store.Stream) {
+	c.Helper()
+	nc, err := connect(c.load().NATS, slog.New(slog.DiscardHandler))
 	if err != nil {
-		t.Fatal(err)
+		c.Fatal(err)
 	}
-	defer nc.Close()
-	c.until("the stream is there", func() error {
-		_, err := store.Open(t.Context(), nc, storeOptions(c.load()))
+	c.Cleanup(nc.Close)
+	c.until("the stream is there", func() (err error) {
+		stream, err = store.Open(c.Context(), nc, storeOptions(c.load()))
 		return err
 	})
-	return c, c.admin()
+	return stream
 }
 
 func (c *cloud) load() *config.Relay {

@@ -18,59 +18,23 @@ import (
 	"ticketrail/receiver/source"
 )
 
-// TestAVenueOfWhichARelayHasNotHeardIsAnswered503: after a 403 the service gives the order up. The relay looks then.
-func TestAVenueOfWhichARelayHasNotHeardIsAnswered503(t *testing.T) {
-	c, a := opened(t)
-	if err := a.stream.PutVenue(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}); err != nil {
-		t.Fatal(err)
-	}
-	r := c.start(true)
-	js, err := jetstream.New(a.nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := js.Consumer(t.Context(), store.StreamName, grill)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unheard := first.CachedInfo().Config // of which no relay is told
-	unheard.Durable, unheard.Name, unheard.FilterSubject = bar, bar, "requests."+bar+".>"
-	unheard.Metadata = map[string]string{"ticketrail": `{"id":"` + bar + `"}`}
-	if _, err := js.CreateConsumer(t.Context(), store.StreamName, unheard); err != nil {
-		t.Fatal(err)
-	}
-	c.until("its order is accepted", func() error {
-		status := r.post(bar, "b", "Burger")
-		if status == http.StatusForbidden {
-			t.Error("an order of a venue is answered 403")
+// TestAVenueThatARelayDoesNotKnowIsRefusedOnlyIfItsListIsNew: after a 403 the service gives the order up.
+func TestAVenueThatARelayDoesNotKnowIsRefusedOnlyIfItsListIsNew(t *testing.T) {
+	_, a := opened(t)
+	s := &server{nc: a.nc, entries: map[string]store.VenueEntry{grill: {}}}
+	may := func(want bool, when string) {
+		t.Helper()
+		if got := s.mayBeVenue(t.Context(), bar); got != want {
+			t.Errorf("%s: %v, want %v", when, got, want)
 		}
-		if status != http.StatusOK {
-			return fmt.Errorf("answer %d", status)
-		}
-		return nil
-	})
-
-	const nobody = "33333333-3333-4333-8333-333333333333"
-	if status := r.settled(nobody, "c", "Burger"); status != http.StatusForbidden {
-		t.Errorf("an order of no venue is answered %d", status)
 	}
-	start, asked := time.Now(), 0
-	for asked < 20*looksAtOnce && r.post(nobody, "c", "Burger") != http.StatusServiceUnavailable {
-		asked++ // a flood looks at the servers no faster
-	}
-	// On a machine that is slower than that, this was no flood.
-	if took := time.Since(start).Seconds(); asked == 20*looksAtOnce && took < 19*looksAtOnce/looksPerSecond {
-		t.Errorf("every request of a flood asks the servers: %d in %.0f s", 20*looksAtOnce, took)
-	}
-	if err := a.Remove(t.Context(), grill); err != nil {
-		t.Fatal(err)
-	}
-	c.until("a venue that was removed is refused", func() error {
-		if status := r.post(grill, "d", "Burger"); status != http.StatusForbidden {
-			return fmt.Errorf("answer %d", status)
-		}
-		return nil
-	})
+	may(true, "nothing was read")
+	s.watch.last.Store(&Overview{At: time.Now().Add(-2 * lookEvery)})
+	may(true, "it was read some time ago")
+	s.watch.last.Store(&Overview{At: time.Now()})
+	may(false, "it was just read")
+	a.nc.Close()
+	may(true, "the relay is cut off")
 }
 
 // TestWhenTheServersHaveLostTheStreamARelayMakesItAnew with the venues and their tokens: no order is refused meanwhile,
@@ -126,25 +90,26 @@ func TestServersWithoutAnyVenueHaveLostThem(t *testing.T) {
 // TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored and is again when the stream takes orders, not when it looks next
 // at the venues: until then a load balancer sends it nothing.
 func TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored(t *testing.T) {
-	c, a := opened(t)
-	w := &watch{options: storeOptions(c.load())}
+	c := newCloud(t)
+	stream := c.open()
+	w := new(watch)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.runReady(ctx, a.stream, func() {}) }()
+	go func() { done <- w.runReady(ctx, stream, func() {}) }()
 	c.server.Stop()
 	c.until("it is not ready", func() error {
 		// Without an order the outage is seen at the next look, after 20 s.
-		if _, err := a.stream.Accept(t.Context(), ticket.Request{Venue: grill, ID: "a"}); err == nil {
+		if _, err := stream.Accept(t.Context(), ticket.Request{Venue: grill, ID: "a"}); err == nil {
 			return errors.New("it is stored")
 		}
-		if w.notReady() == "" {
+		if w.failure() == "" {
 			return errors.New("it is")
 		}
 		return nil
 	})
 	c.server.Start()
 	c.until("it is ready again", func() error {
-		if why := w.notReady(); why != "" {
+		if why := w.failure(); why != "" {
 			return errors.New(why)
 		}
 		return nil
@@ -184,7 +149,7 @@ func TestAStatusSaysWhatItCouldReadAndWhichNodeItCouldNot(t *testing.T) {
 	}
 	says("node nats://127.0.0.1:1 cannot be read", "Grill: its box was never heard of", "1 of 1 have every request",
 		"MaxAge is 72h0m0s, want 1h0m0s", "fail relays no relay answers")
-	if state, err := a.stream.State(t.Context(), storeOptions(c.load())); err != nil || state.Differs != "" {
+	if state, err := a.stream.State(t.Context()); err != nil || state.Differs != "" {
 		t.Errorf("the status has changed the stream: %+v, %v", state, err)
 	}
 	c.start(true)

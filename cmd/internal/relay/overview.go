@@ -43,10 +43,8 @@ const (
 )
 
 // look asks the servers. After an error, it has the sites that could be read, and no overview.
-func look(ctx context.Context, s *store.Stream, o store.Options, boxes map[string]store.BoxState) (
-	Overview, []store.Site, error,
-) {
-	state, stateErr := s.State(ctx, o)
+func look(ctx context.Context, s *store.Stream, boxes map[string]store.BoxState) (Overview, []store.Site, error) {
+	state, stateErr := s.State(ctx)
 	sites, err := s.Sites(ctx, boxes)
 	return overview(time.Now(), state, sites), sites, errors.Join(stateErr, err)
 }

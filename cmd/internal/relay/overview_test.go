@@ -105,7 +105,7 @@ func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 
 // TestEachMetricOfTheAlertsIsThere: an alert on a metric that does not exist never fires.
 func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
-	w := &watch{ready: func() string { return "" }}
+	w := &watch{notReady: func() string { return "" }}
 	o := overview(time.Now(), store.State{Leader: "n1", Servers: 2, Behind: []string{"n2"}},
 		[]store.Site{{ID: grill, Entry: store.VenueEntry{Name: "Grill"}, Waiting: 1, Oldest: time.Now()},
 			{ID: bar, Entry: store.VenueEntry{Name: "Grill"}}})
@@ -133,7 +133,7 @@ func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
 
 func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &watch{ready: func() string { return "" }}
+		w := &watch{notReady: func() string { return "" }}
 		want := map[string]int{"ticketrail_relay_ready": 1, "ticketrail_relay_watched_timestamp_seconds": 1}
 		if series := seriesOf(t, w); !maps.Equal(series, want) {
 			t.Errorf("before it has seen anything the series are %v", series)

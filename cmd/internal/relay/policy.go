@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"time"
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/config"
@@ -100,24 +99,8 @@ func (s *server) reload() {
 	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.start), nil)
 }
 
-// A service must not make the servers work by asking: more than these are answered 503 without a look.
-const (
-	looksPerSecond = 20
-	looksAtOnce    = 100
-	lookWithin     = 2 * time.Second
-)
-
-// mayBeVenue says that a venue which this relay does not know may be one: its list may be old.
-func (s *server) mayBeVenue(ctx context.Context, id string) bool {
-	if s.venues() == 0 || !s.nc.IsConnected() || !s.looks.Allow() {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookWithin)
-	defer cancel()
-
-	known, err := s.stream.Knows(ctx, id)
-	if known {
-		s.door.Look()
-	}
-	return err != nil || known
+// mayBeVenue says that a venue which this relay does not know may be one, because its list is old: after a 403 the
+// service gives an order up.
+func (s *server) mayBeVenue(context.Context, string) bool {
+	return s.venues() == 0 || !s.nc.IsConnected() || !s.watch.isNew()
 }

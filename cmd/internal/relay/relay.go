@@ -24,7 +24,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/time/rate"
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/config"
@@ -61,7 +60,6 @@ type server struct {
 	watch    watch
 
 	start *config.Relay
-	looks *rate.Limiter // for venues that are not known, see mayBeVenue
 
 	mu      sync.Mutex // guards the fields below, and the policy that is made of them
 	conf    *config.Relay
@@ -77,20 +75,19 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	relay := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), start: conf, conf: conf,
-		looks: rate.NewLimiter(looksPerSecond, looksAtOnce)}
+	relay := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), start: conf, conf: conf}
 
 	relay.level.Set(conf.Log.Slog())
 	relay.log = daemon.NewLogger(o.Log, conf.Log.Format, relay.level)
 	relay.loaded = daemon.NewConfigMetrics(relay.registry)
-	relay.watch = watch{ready: relay.notReady, options: storeOptions(conf)}
+	relay.watch.notReady = relay.notReady
 	relay.registry.MustRegister(&relay.watch)
 
 	for _, w := range conf.Warnings {
 		relay.log.Warn("configuration warning", "warning", w)
 	}
 
-	if relay.nc, err = connect(conf.NATS, "ticketrail relay", relay.log); err != nil {
+	if relay.nc, err = connect(conf.NATS, relay.log); err != nil {
 		return err
 	}
 	defer relay.nc.Close() // by then, each request that was begun has its answer
@@ -166,30 +163,13 @@ func (s *server) wait(ctx context.Context) {
 const (
 	statusEvery = 10 * time.Second
 	openWithin  = 10 * time.Second
-	// openFirst is for the first attempt to open the stream, the next ones have twice as long. On new servers another
-	// relay may create it at the same time: then there is no answer, and the next attempt finds it.
-	openFirst = time.Second
-	openAgain = time.Second
+	openAgain   = time.Second
 )
 
 // open opens the stream, which waits for the servers, and reads the venues.
 func (s *server) open(ctx context.Context, run func(string, func(context.Context) error)) error {
-	last := ""
-	for within := openFirst; ; within = min(2*within, openWithin) {
-		err := s.openOnce(ctx, within)
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-
-		if err.Error() != last {
-			last = err.Error()
-			s.log.Warn("the relay waits for its servers", "err", err)
-		}
-		s.notify("STATUS=" + s.status())
-		pause(ctx, openAgain/2+rand.N(openAgain)) // not at the same time as another relay, again
+	if err := s.insist(ctx, s.openStream); err != nil {
+		return err
 	}
 
 	var err error
@@ -199,26 +179,43 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 		return err
 	}
 
-	s.notify("STATUS=" + s.status())
-	s.runWatch(ctx, func() bool { return s.venues() >= 0 })
-	if ctx.Err() != nil {
-		return ctx.Err()
+	// Some venues are enough: one that cannot be read must not keep all others from their orders.
+	if err := s.insist(ctx, func(ctx context.Context) error {
+		if err := s.look(ctx); s.venues() < 0 {
+			return err
+		}
+		return nil
+	}); err != nil {
+		return err
 	}
 
-	run("watch", func(ctx context.Context) error {
-		s.runWatch(ctx, func() bool { return false })
-		return nil
-	})
+	run("watch", s.runWatch)
 	run("door", s.door.Run)
 	run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream, s.door.Look) })
 	return nil
 }
 
-func (s *server) openOnce(ctx context.Context, within time.Duration) error {
+// insist does something until it succeeds, or ctx ends.
+func (s *server) insist(ctx context.Context, do func(context.Context) error) error {
+	last := ""
+	for err := do(ctx); err != nil && ctx.Err() == nil; err = do(ctx) {
+		if err.Error() != last {
+			last = err.Error()
+			s.log.Warn("the relay waits for its servers", "err", err)
+		}
+		s.notify("STATUS=" + s.status())
+		pause(ctx, openAgain/2+rand.N(openAgain)) // not at the same time as another relay, again
+	}
+	return ctx.Err()
+}
+
+// openStream opens the stream. On new servers another relay may create it at the same time: then there is no answer,
+// and the next attempt finds it.
+func (s *server) openStream(ctx context.Context) error {
 	options := storeOptions(s.conf)
 	options.Logger, options.Shrink = s.log, s.o.Shrink
 
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
 	stream, err := store.Open(ctx, s.nc, options)
 	if s.stream == nil {
@@ -246,7 +243,7 @@ func (s *server) notReady() string {
 	case s.venues() < 0:
 		return "the venues are not known yet"
 	}
-	return s.watch.notReady()
+	return s.watch.failure()
 }
 
 // status is the line that `systemctl status` shows.

@@ -75,28 +75,6 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 	}
 }
 
-func TestACommandWaitsForServersThatAreStarting(t *testing.T) {
-	c, a := opened(t)
-	conf := a.Conf
-	var err error
-	for range 3 { // a server that takes longer than a command waits proves nothing
-		c.server.Stop()
-		opened := make(chan error, 1)
-		go func() {
-			a, err := OpenAdmin(t.Context(), conf)
-			if err == nil {
-				a.Close()
-			}
-			opened <- err
-		}()
-		c.server.Start()
-		if err = <-opened; err == nil {
-			return
-		}
-	}
-	t.Error(err)
-}
-
 // TestABoxFetchesThroughTheDoorOfTheWebhook, and its renewed token is the only one at once. The receiver's allow_from
 // is for the service.
 func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {

@@ -9,11 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
-	store "ticketrail/receiver/relay"
 )
 
 const (
@@ -34,7 +31,7 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 	nodes := make([]error, len(conf.NATS.URLs))
 	for i, url := range conf.NATS.URLs {
 		wg.Go(func() {
-			nc, err := askNodes(conf.NATS, nodeWithin, url)
+			nc, err := connectOnce(conf.NATS, nodeWithin, url)
 			if err == nil {
 				nc.Close()
 			}
@@ -62,30 +59,19 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 	return overview
 }
 
-// askNodes connects to one of these nodes, each of which has so long to answer.
-func askNodes(c config.NATS, within time.Duration, urls ...string) (*nats.Conn, error) {
-	return nats.Connect(strings.Join(urls, ","), append(connectOptions(c, "ticketrail relay status"),
-		nats.NoReconnect(), nats.Timeout(within), nats.IgnoreDiscoveredServers())...)
-}
-
 // ask reads as much as it can. The venues get the time that the stream leaves.
 func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	each := statusWithin / 2 / time.Duration(len(conf.NATS.URLs)) // it tries one after the other
-	nc, err := askNodes(conf.NATS, each, conf.NATS.URLs...)
-	if err != nil {
-		return o, fmt.Errorf("no node answers: %w", err)
-	}
-	defer nc.Close()
-
-	stream, err := store.Attach(ctx, nc)
+	nc, stream, err := attach(ctx, conf, each)
 	if err != nil {
 		return o, err
 	}
+	defer nc.Close()
 
 	limited, cancel := context.WithTimeout(ctx, boxesWithin)
 	defer cancel()
 	boxes, relays, boxesErr := stream.Boxes(limited)
-	o, _, err = look(ctx, stream, storeOptions(conf), boxes)
+	o, _, err = look(ctx, stream, boxes)
 	if relays == 0 {
 		o.find("relays/none", finding.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",
 			"systemctl status ticketrail-relay on each")

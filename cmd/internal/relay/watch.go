@@ -17,7 +17,7 @@ import (
 const (
 	// lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes a second.
 	lookEvery = 20 * time.Second
-	// lookAgain is when not all could be read, or orders could not be stored.
+	// lookAgain is when not all could be read.
 	lookAgain = 5 * time.Second
 	// settleTime after a change of the venues, all that came in that time are read at once.
 	settleTime = 100 * time.Millisecond
@@ -27,54 +27,62 @@ const (
 // the present view of another relay.
 const knownFor = 3 * lookEvery
 
+// isNew says that the servers have just said how all venues are.
+func (w *watch) isNew() bool {
+	latest := w.last.Load()
+	return latest != nil && time.Since(latest.At) < lookEvery+lookAgain
+}
+
 // A watch knows how all venues are, for the metrics. It asks by itself and not at each scrape, so that
 // strangers cannot make the servers work by asking.
 type watch struct {
-	ready   func() string
-	options store.Options            // of the stream, as configured
-	last    atomic.Pointer[Overview] // nil until the servers have answered once
-	failed  atomic.Value             // a string: why the stream takes no orders; empty: it does, as far as is known
+	notReady func() string
+	last     atomic.Pointer[Overview] // nil until the servers have answered once
+	failed   atomic.Value             // a string: why the stream takes no orders; empty: it does, as far as is known
 }
 
-// runWatch looks at the venues until ctx ends or enough says so: now and then, and when one was changed.
-func (s *server) runWatch(ctx context.Context, enough func() bool) {
-	last := ""
-	for ctx.Err() == nil {
-		attempt, cancel := context.WithTimeout(ctx, lookEvery)
-		overview, sites, err := look(attempt, s.stream, s.watch.options, s.door.Boxes())
-		if err == nil || len(sites) > 0 {
-			s.restore(attempt, s.setVenues(sites, err == nil))
-		}
-		cancel()
-
-		wait := lookEvery
-		switch {
-		case err == nil:
-			last = ""
-			s.watch.last.Store(&overview)
-		case ctx.Err() == nil:
-			wait = lookAgain
-			// Who answers that has a majority behind it, so no other server has the stream.
-			if errors.Is(err, jetstream.ErrStreamNotFound) && s.openOnce(ctx, openWithin) == nil {
-				s.log.Error("the servers had lost the stream, with what no box had fetched; it was made anew")
-				s.door.Look()
-			}
-			if err.Error() != last {
-				last = err.Error()
-				s.log.Warn("the servers do not say how all venues are", "err", err)
-			}
-		}
-		if enough() {
-			return
-		}
-
+// runWatch looks at the venues until ctx ends: now and then, and when one was changed.
+func (s *server) runWatch(ctx context.Context) error {
+	wait, last := lookEvery, ""
+	for {
 		select {
 		case <-s.door.Changed():
 			pause(ctx, settleTime)
 		case <-time.After(wait):
 		case <-ctx.Done():
+			return nil
 		}
+
+		why := ""
+		wait = lookEvery
+		if err := s.look(ctx); err != nil {
+			wait, why = lookAgain, err.Error()
+		}
+		if why != "" && why != last {
+			s.log.Warn("the servers do not say how all venues are", "err", why)
+		}
+		last = why
 	}
+}
+
+// look asks the servers how all venues are, and makes them known.
+func (s *server) look(ctx context.Context) error {
+	attempt, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	overview, sites, err := look(attempt, s.stream, s.door.Boxes())
+	if err == nil {
+		s.watch.last.Store(&overview)
+	}
+	if err == nil || len(sites) > 0 {
+		s.restore(attempt, s.setVenues(sites, err == nil))
+	}
+
+	// Who answers that has a majority behind it, so no other server has the stream.
+	if errors.Is(err, jetstream.ErrStreamNotFound) && s.openStream(ctx) == nil {
+		s.log.Error("the servers had lost the stream, with what no box had fetched; it was made anew")
+		s.door.Look()
+	}
+	return err
 }
 
 // pause waits for some time, or until ctx ends.
@@ -107,30 +115,24 @@ const (
 // second until it does. Whatever else cannot be seen must not make a load balancer take the relays away, which all see
 // the same; neither must a full stream, from which boxes fetch.
 //
-// It calls look after an order that could not be stored, and when the stream takes orders again: the servers may have
-// lost it, and the venues with it.
+// It calls look when the servers have lost the stream, or may have lost it meanwhile, and the venues with it.
 func (w *watch) runReady(ctx context.Context, s *store.Stream, look func()) error {
-	trouble, looked := false, time.Time{}
 	for ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, readyWithin)
-		_, err := s.State(attempt, w.options)
+		_, err := s.State(attempt)
 		cancel()
 
 		wait, why := lookEvery, ""
 		if err != nil {
 			wait, why = openAgain, err.Error() // a load balancer sends it nothing until it says that it is ready
 		}
-		trouble = trouble || (w.notReady() == "") != (err == nil)
-		w.failed.Store(why)
-
-		if trouble && time.Since(looked) > lookAgain {
+		if before := w.failure(); before != "" && err == nil || errors.Is(err, jetstream.ErrStreamNotFound) {
 			look()
-			trouble, looked = false, time.Now()
 		}
+		w.failed.Store(why)
 
 		select {
 		case <-s.Failed():
-			trouble = true
 			pause(ctx, readyPause) // a flood of orders that fail must not become one of questions
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -139,8 +141,8 @@ func (w *watch) runReady(ctx context.Context, s *store.Stream, look func()) erro
 	return nil
 }
 
-// notReady says that the stream takes nothing, as far as is known.
-func (w *watch) notReady() string {
+// failure is why the stream takes nothing, as far as is known.
+func (w *watch) failure() string {
 	why, _ := w.failed.Load().(string)
 	return why
 }
@@ -155,7 +157,7 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 		ch <- daemon.Gauge(prometheus.NewDesc("ticketrail_"+name, help, label[:half], nil), value, label[half:]...)
 	}
 	gauge("relay_ready", "Whether print requests are accepted (1) or not (0), as /readyz says.",
-		daemon.Truth(w.ready() == ""))
+		daemon.Truth(w.notReady() == ""))
 
 	latest := w.last.Load()
 	if latest == nil {
