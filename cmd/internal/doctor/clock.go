@@ -3,10 +3,12 @@ package doctor
 import (
 	"context"
 	"os"
+	"os/exec"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,68 +33,45 @@ func (WallClock) Synchronized() bool {
 	if _, err := unix.Adjtimex(&t); err == nil {
 		return time.Duration(t.Maxerror)*time.Microsecond < maxClockError
 	}
-	return timedated.synchronized()
+	return timedated().Load()
 }
 
-// timesyncFile is made by timesyncd after the first answer of a time server; /run is empty after a boot.
-const timesyncFile = "/run/systemd/timesync/synchronized"
-
-var timedated = timedateService{file: timesyncFile}
-
-// A timedateService remembers the answer of timedated for a while: the program is started for each
-// question, and the queue asks with every write of its clock.
-type timedateService struct {
-	file string // that counts if the bus does not answer: Debian can run without one
-
-	mu     sync.Mutex // guards the fields below
-	answer bool
-	asked  time.Time // zero: never
-	asking bool
-}
+// timedated has the newest answer of systemd-timedated.
+var timedated = sync.OnceValue(func() *atomic.Bool {
+	return repeated(func() bool { return askTimedated(timesyncFile) }, askEvery)
+})
 
 const (
+	// timesyncFile is made by timesyncd after the first answer of a time server; /run is empty after a boot.
+	timesyncFile = "/run/systemd/timesync/synchronized"
 	// askEvery is far below the hours after which a clock without a time server is wrong.
 	askEvery = time.Minute
 	// The queue waits for the first answer, once in the life of the daemon.
 	askTimeout = 2 * time.Second
 )
 
-// synchronized returns the newest answer. Only the first call waits: the queue must not wait for a
-// bus while orders do.
-func (s *timedateService) synchronized() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.asked.IsZero():
-		s.answer, s.asked = s.ask(), time.Now()
-	case time.Since(s.asked) >= askEvery && !s.asking:
-		s.asking = true
-		go func() {
-			answer := s.ask()
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.answer, s.asked, s.asking = answer, time.Now(), false
-		}()
-	}
+// repeated asks a question at once, and then again and again in the background: the queue looks with every write of its
+// clock, and must not wait for another program while orders do. It returns the newest answer.
+func repeated(ask func() bool, every time.Duration) *atomic.Bool {
+	newest := &atomic.Bool{}
+	newest.Store(ask())
+	go func() {
+		for range time.Tick(every) {
+			newest.Store(ask())
+		}
+	}()
 
-	return s.answer
+	return newest
 }
 
-// ask asks org.freedesktop.timedate1(5) on the system bus.
-func (s *timedateService) ask() bool {
+// askTimedated asks timedated. If it does not answer, the file counts: Debian can run without a bus.
+func askTimedated(file string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	var answer bool
-	bus, err := dbus.ConnectSystemBus(dbus.WithContext(ctx))
-	if err == nil {
-		defer bus.Close()
-		err = bus.Object("org.freedesktop.timedate1", "/org/freedesktop/timedate1").CallWithContext(ctx,
-			"org.freedesktop.DBus.Properties.Get", 0, "org.freedesktop.timedate1", "NTPSynchronized").Store(&answer)
-	}
+	said, err := exec.CommandContext(ctx, "timedatectl", "show", "--value", "--property=NTPSynchronized").Output()
 	if err != nil {
-		_, err = os.Stat(s.file)
+		_, err = os.Stat(file)
 		return err == nil
 	}
-
-	return answer
+	return strings.TrimSpace(string(said)) == "yes"
 }

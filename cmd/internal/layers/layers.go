@@ -38,8 +38,6 @@ var Only = []struct {
 	{"github.com/expr-lang/expr", []string{"receiver/plan"}, "rules are evaluated where their limits are set"},
 	{"golang.org/x/oauth2", []string{"receiver/pos"}, "tokens are requested and cached in one place"},
 	{"github.com/hashicorp/go-retryablehttp", []string{"receiver/pos"}, "what is retried is decided in one place"},
-	{"github.com/godbus/dbus", []string{"cmd/internal/doctor"},
-		"only the check of the clock asks another service of the box"},
 	{"github.com/coreos/go-systemd", []string{"cmd/internal/app", "cmd/internal/daemon", "cmd/ticketrail"},
 		"only the wiring knows the init system"},
 }
