@@ -267,11 +267,11 @@ func DirectionOf(s string) Direction {
 
 // Style is how a span prints. The zero Style is plain text of normal size.
 type Style struct {
-	Bold   bool
-	Invert bool // white on black
-	Red    bool // second colour, if there is one; a printer makes the whole line red
-	Width  int  // multiple of the normal width, 1 to 8; 0 means 1
-	Height int  // multiple of the normal height, 1 to 8; 0 means 1
+	Bold   bool `json:"bold,omitempty"`
+	Invert bool `json:"invert,omitempty"` // white on black
+	Red    bool `json:"red,omitempty"`    // second colour, if there is one; a printer makes the whole line red
+	Width  int  `json:"width,omitempty"`  // multiple of the normal width, 1 to 8; 0 means 1
+	Height int  `json:"height,omitempty"` // multiple of the normal height, 1 to 8; 0 means 1
 }
 
 // Width returns how many columns of normal size s takes: the sum of the widths of its characters,

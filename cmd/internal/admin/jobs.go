@@ -91,11 +91,7 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request) {
 
 // job answers with the body of the print request, which may be 1 MiB: only for one job at a time.
 func (s *Server) job(r *http.Request) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
-
+	id := pathID(r)
 	one, content, body, err := s.o.Queue.Job(r.Context(), id)
 	if err != nil {
 		return nil, err
@@ -137,21 +133,16 @@ func (s *Server) timeline(j queue.Job) ([]Moment, error) {
 // reprint needs a configured station if one is named. Without a name the ticket's own station is
 // taken even if it is an orphan, where the copy then waits with the others.
 func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkReason(b.Reason); err != nil {
-		return nil, err
-	}
+	id := pathID(r)
 	if b.Station != "" {
 		if err := s.checkConfigured(b.Station); err != nil {
 			return nil, err
 		}
 	}
 
+	reason := reasonOr(r, b.Reason)
 	done, err := s.o.Queue.Reprint(r.Context(), id, queue.ReprintOptions{
-		Station: b.Station, Reason: reasonOr(r, b.Reason), Version: b.Version,
+		Station: b.Station, Reason: reason, Version: b.Version,
 	})
 	if err != nil {
 		return nil, err
@@ -159,7 +150,7 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 
 	// After the commit, so that the log never names a change that was not made. A crash between the
 	// two loses only the line.
-	s.logChange(r, "reprint", "job", id, "made", done.Job, "station", b.Station, "reason", b.Reason,
+	s.logChange(r, "reprint", "job", id, "made", done.Job, "station", b.Station, "reason", reason,
 		"latest", done.Latest, "later", len(done.Later))
 	return Reprinted{Jobs: []uint64{done.Job}, Latest: done.Latest, Later: done.Later.Texts()}, nil
 }
@@ -167,17 +158,12 @@ func (s *Server) reprint(r *http.Request, b ReprintOptions) (any, error) {
 // cancel answers with an empty list and not with nothing, so that all changes of jobs have one form
 // of answer.
 func (s *Server) cancel(r *http.Request, b cancelBody) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
+	id := pathID(r)
+	reason := reasonOr(r, b.Reason)
+	if err := s.o.Queue.Cancel(r.Context(), id, reason, b.Version); err != nil {
 		return nil, err
 	}
-	if err := checkReason(b.Reason); err != nil {
-		return nil, err
-	}
-	if err := s.o.Queue.Cancel(r.Context(), id, reasonOr(r, b.Reason), b.Version); err != nil {
-		return nil, err
-	}
-	s.logChange(r, "cancel", "job", id, "reason", b.Reason)
+	s.logChange(r, "cancel", "job", id, "reason", reason)
 	return jobsBody{Jobs: []uint64{}}, nil
 }
 
@@ -185,10 +171,7 @@ func (s *Server) cancel(r *http.Request, b cancelBody) (any, error) {
 // that is its purpose.
 func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	switch {
-	case b.To == "":
-		return nil, refuse(BadRequest, "no destination: name the station with --to")
-	// Neither, or both.
-	case (b.From == "") == (len(b.IDs) == 0):
+	case (b.From == "") == (len(b.IDs) == 0): // neither, or both
 		return nil, refuse(BadRequest, "give either job ids or a station with --from")
 	case b.From == b.To:
 		return nil, refuse(BadRequest, "the tickets are already at %s", b.To)

@@ -1,12 +1,17 @@
 package admin
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/printer/layout"
@@ -58,10 +63,7 @@ func (s *Server) pageRoutes() *http.ServeMux {
 		"POST /rejects/{id}/print":     withBody(versioned(s.printReject)),
 		"GET /settings":                s.settings,
 		"POST /settings/found":         s.discover, // not GET: who may only look starts no search
-		"POST /settings/printer":       withBody(versioned(s.setPrinter)),
-		"POST /settings/hours":         withBody(versioned(s.setHours)),
-		"POST /settings/tell":          withBody(versioned(s.addRecipient)),
-		"POST /settings/untell":        withBody(versioned(s.removeRecipient)),
+		"POST /settings/{what}":        withBody(versioned(s.changeSettings)),
 	} {
 		mux.Handle(pattern, s.withoutDetails(h))
 	}
@@ -161,39 +163,20 @@ func (s *Server) pageTickets(r *http.Request, f queue.Filter) ([]PageTicket, err
 	return out, err
 }
 
-// cleaned removes control characters from every text of v. Nearly all of them come from requests, from printers
-// or from other displays; that holds for a field that is added later too.
+// cleaned is v as JSON without control characters in any text. Nearly all of them come from requests, from printers or
+// from other displays; that holds for a field that is added later too.
 func cleaned(v any) (any, error) {
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-
-	var tree any
-	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	decoder.UseNumber() // an id would lose digits as a float
-	if err := decoder.Decode(&tree); err != nil {
-		return nil, err
-	}
-	return cleanTexts(tree), nil
+	encoded, err := jsonv2.Marshal(v, jsonv1.DefaultOptionsV1(), jsonv2.WithMarshalers(cleanTexts))
+	return json.RawMessage(encoded), err
 }
 
-func cleanTexts(v any) any {
-	switch v := v.(type) {
-	case string:
-		return layout.OneLine(v)
-	case []any:
-		for i := range v {
-			v[i] = cleanTexts(v[i])
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = cleanTexts(v[key])
-		}
+var cleanTexts = jsonv2.MarshalToFunc(func(to *jsontext.Encoder, v any) error {
+	text := reflect.ValueOf(v).Elem()
+	if text.Kind() != reflect.String {
+		return errors.ErrUnsupported // it is encoded as ever
 	}
-
-	return v
-}
+	return to.WriteToken(jsontext.String(layout.OneLine(text.String())))
+})
 
 // A Paper is a ticket as it would look on paper. Its texts have no control characters, see [layout.Span].
 type Paper struct {
@@ -210,23 +193,15 @@ type PaperLine struct {
 
 // A PaperSpan is text in one style.
 type PaperSpan struct {
+	layout.Style
 	Text    string `json:"text"`
 	Columns int    `json:"columns"` // width of Text before it is enlarged
-	Width   int    `json:"width"`   // multiple of the normal width; Height in the same way
-	Height  int    `json:"height"`
-	Bold    bool   `json:"bold,omitempty"`
-	Invert  bool   `json:"invert,omitempty"`
-	Red     bool   `json:"red,omitempty"`
 	RTL     bool   `json:"rtl,omitempty"`
 }
 
 // paper answers with a ticket as the next or the last attempt prints it, with its marks.
 func (s *Server) paper(r *http.Request) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
-
+	id := pathID(r)
 	job, content, _, err := s.o.Queue.Job(r.Context(), id)
 	if err != nil {
 		return nil, err
@@ -243,11 +218,8 @@ func (s *Server) paper(r *http.Request) (any, error) {
 	}, look) {
 		line := PaperLine{Height: l.Height(), QR: l.QR != "", Spans: []PaperSpan{}}
 		for _, span := range l.Spans {
-			line.Spans = append(line.Spans, PaperSpan{
-				Text: span.Text, Columns: layout.Width(span.Text),
-				Width: max(span.Width, 1), Height: max(span.Height, 1),
-				Bold: span.Bold, Invert: span.Invert, Red: span.Red, RTL: span.Direction == layout.RightToLeft,
-			})
+			line.Spans = append(line.Spans, PaperSpan{Style: span.Style, Text: span.Text,
+				Columns: layout.Width(span.Text), RTL: span.Direction == layout.RightToLeft})
 		}
 		sheet.Lines = append(sheet.Lines, line)
 	}

@@ -16,11 +16,7 @@ func (s *Server) rejects(*http.Request) (any, error) {
 
 // reject finds one of them by its id.
 func (s *Server) reject(r *http.Request) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
-	return s.findReject(id)
+	return s.findReject(pathID(r))
 }
 
 func (s *Server) findReject(id uint64) (Reject, error) {
@@ -34,11 +30,7 @@ func (s *Server) findReject(id uint64) (Reject, error) {
 // printReject prints a refused request after all. Asked twice, it prints once, because the queue knows the
 // tickets that have printed. A crash before the mark loses only the mark.
 func (s *Server) printReject(r *http.Request, b PrintRejectOptions) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
-
+	id := pathID(r)
 	one, err := s.findReject(id)
 	if err != nil {
 		return nil, err

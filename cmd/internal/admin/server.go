@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os/user"
 	"strconv"
+	"strings"
 	"time"
 
 	"ticketrail/cmd/internal/finding"
@@ -261,13 +262,10 @@ func decode(r *http.Request, into any) error {
 	return nil
 }
 
-// pathID is the id in the path. The pattern of a route accepts any text there.
-func pathID(r *http.Request) (uint64, error) {
-	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
-	if err != nil {
-		return 0, refuse(BadRequest, "%q is not an id: ids are whole numbers", r.PathValue("id"))
-	}
-	return id, nil
+// pathID is the id in the path; 0, which nothing has, for a text that is none.
+func pathID(r *http.Request) uint64 {
+	id, _ := strconv.ParseUint(r.PathValue("id"), 10, 64)
+	return id
 }
 
 // logChange logs each change and its actor. Refused changes are not logged: only the client needs to know.
@@ -279,20 +277,13 @@ func (s *Server) logChange(r *http.Request, action string, args ...any) {
 // maxReason limits an operator's reason, in bytes: it is stored with a ticket, logged, and shown in listings.
 const maxReason = 500
 
-func checkReason(reason string) error {
-	if len(reason) > maxReason {
-		return refuse(BadRequest, "reason: %d bytes long, want at most %d", len(reason), maxReason)
-	}
-	return nil
-}
-
-// reasonOr is the reason to store with a change: the given one, or who made the change. It is
+// reasonOr is the reason to store with a change: the given one, cut if it is too long, or who made the change. It is
 // stored with the job and shown in its note, so that the next shift knows whom to ask.
 func reasonOr(r *http.Request, reason string) string {
-	if reason != "" {
-		return reason
+	if reason == "" {
+		return "by " + actor(r.Context())
 	}
-	return "by " + actor(r.Context())
+	return strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
 }
 
 type actorKey struct{}

@@ -26,33 +26,32 @@ type Settings interface {
 	Discover(ctx context.Context) (printers any, err error)
 }
 
-// Bodies of the changes. Version is the version of the file that the person saw.
-type (
-	printerBody struct {
-		Version string `json:"version"`
-		Name    string `json:"name"`
-		Address string `json:"address"`
-		Profile string `json:"profile"`
-		MAC     string `json:"mac,omitempty"` // of the printer at Address, if it was found
-	}
-	hoursBody struct {
-		Version string   `json:"version"`
-		Name    string   `json:"name"` // of the venue
-		Hours   []string `json:"hours"`
-	}
-	recipientBody struct {
-		Version string `json:"version"`
-		Name    string `json:"name"`
-		URL     string `json:"url,omitempty"`
-	}
-	changedBody struct {
-		Notes []string `json:"notes"` // warnings for the person
-	}
-)
+// A settingsBody is the body of a change. Each has the fields that it needs.
+type settingsBody struct {
+	Version string   `json:"version"` // of the file that the person saw
+	Name    string   `json:"name"`    // of the printer, the venue or the recipient
+	Address string   `json:"address"`
+	Profile string   `json:"profile"`
+	MAC     string   `json:"mac"` // of the printer at Address, if it was found
+	Hours   []string `json:"hours"`
+	URL     string   `json:"url"` // of the recipient; it has secrets
+}
 
-func (b printerBody) saysVersion() bool   { return b.Version != "" }
-func (b hoursBody) saysVersion() bool     { return b.Version != "" }
-func (b recipientBody) saysVersion() bool { return b.Version != "" }
+func (b settingsBody) saysVersion() bool { return b.Version != "" }
+
+const tell = "tell" // the change that adds a recipient
+
+// edits are the changes of the file, by the end of their route.
+var edits = map[string]func(data []byte, b settingsBody) ([]byte, error){
+	"printer": func(data []byte, b settingsBody) ([]byte, error) {
+		return config.SetPrinter(data, b.Name, b.Address, b.Profile, b.MAC)
+	},
+	"hours": func(data []byte, b settingsBody) ([]byte, error) { return config.SetHours(data, b.Name, b.Hours) },
+	tell:    func(data []byte, b settingsBody) ([]byte, error) { return config.AddRecipient(data, b.Name, b.URL) },
+	"untell": func(data []byte, b settingsBody) ([]byte, error) {
+		return config.RemoveRecipient(data, b.Name)
+	},
+}
 
 func (s *Server) settings(*http.Request) (any, error) {
 	all, err := s.o.Settings.Read()
@@ -74,46 +73,28 @@ func (s *Server) discover(r *http.Request) (any, error) {
 	return cleaned(found)
 }
 
-func (s *Server) setPrinter(r *http.Request, b printerBody) (any, error) {
-	return s.change(r, b.Version, func(data []byte) ([]byte, error) {
-		return config.SetPrinter(data, b.Name, b.Address, b.Profile, b.MAC)
-	}, "printer", b.Name, "address", b.Address, "profile", b.Profile)
-}
+// changeSettings makes one change. A new recipient also gets a message: a wrong address would be noticed only when
+// it is needed.
+func (s *Server) changeSettings(r *http.Request, b settingsBody) (any, error) {
+	what := r.PathValue("what")
+	edit := edits[what]
+	if edit == nil {
+		return nil, refuse(NotFound, "there is no setting %q", what)
+	}
 
-func (s *Server) setHours(r *http.Request, b hoursBody) (any, error) {
-	return s.change(r, b.Version, func(data []byte) ([]byte, error) {
-		return config.SetHours(data, b.Name, b.Hours)
-	}, "venue", b.Name, "hours", strings.Join(b.Hours, "; "))
-}
-
-// addRecipient also sends a message: a wrong address would be noticed only when it is needed.
-func (s *Server) addRecipient(r *http.Request, b recipientBody) (any, error) {
-	done, err := s.change(r, b.Version, func(data []byte) ([]byte, error) {
-		return config.AddRecipient(data, b.Name, b.URL)
-	}, "told", b.Name)
+	notes, err := s.o.Settings.Change(b.Version, func(data []byte) ([]byte, error) { return edit(data, b) })
 	if err != nil {
-		return nil, err
+		return nil, settingsRefusal(err)
 	}
-	if err := s.o.Settings.Test(r.Context(), b.Name); err != nil {
-		done.Notes = append(done.Notes, "the test message did not arrive: "+err.Error())
-	}
-	return done, nil
-}
+	s.logChange(r, "settings", what, b.Name, "address", b.Address, "profile", b.Profile,
+		"hours", strings.Join(b.Hours, "; "))
 
-func (s *Server) removeRecipient(r *http.Request, b recipientBody) (any, error) {
-	return s.change(r, b.Version, func(data []byte) ([]byte, error) {
-		return config.RemoveRecipient(data, b.Name)
-	}, "told_no_more", b.Name)
-}
-
-// change makes a change, and logs it with args, which have no secret.
-func (s *Server) change(r *http.Request, seen string, edit setup.Edit, args ...any) (changedBody, error) {
-	notes, err := s.o.Settings.Change(seen, edit)
-	if err != nil {
-		return changedBody{}, settingsRefusal(err)
+	if what == tell {
+		if err := s.o.Settings.Test(r.Context(), b.Name); err != nil {
+			notes = append(notes, "the test message did not arrive: "+err.Error())
+		}
 	}
-	s.logChange(r, "settings", args...)
-	return changedBody{append([]string{}, notes...)}, nil
+	return map[string][]string{"notes": append([]string{}, notes...)}, nil // warnings for the person
 }
 
 // settingsRefusal gives an error of the settings its code. Its text is for the person: the words of the check

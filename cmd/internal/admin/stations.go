@@ -99,19 +99,16 @@ func (s *Server) hold(r *http.Request, b reasonBody) (any, error) {
 	if err := s.checkKnown(name); err != nil {
 		return nil, err
 	}
-	if err := checkReason(b.Reason); err != nil {
-		return nil, err
-	}
 
 	// Always with who it was: the next shift asks before it resumes.
 	reason := reasonOr(r, "")
 	if b.Reason != "" {
-		reason = b.Reason + " (" + reason + ")"
+		reason = reasonOr(r, b.Reason) + " (" + reason + ")"
 	}
 	if err := s.o.Queue.HoldStation(r.Context(), name, reason); err != nil {
 		return nil, err
 	}
-	s.logChange(r, "hold", "station", name, "reason", b.Reason)
+	s.logChange(r, "hold", "station", name, "reason", reason)
 	return struct{}{}, nil
 }
 

@@ -23,8 +23,8 @@ func TestTheFileOfTimesyncdCountsOnlyIfTimedatedDoesNotAnswer(t *testing.T) {
 		{"echo no; exit 1", file, true},
 	} {
 		if c.program != "" {
-			script := []byte("#!/bin/sh\n[ \"$*\" = 'show --value --property=NTPSynchronized' ] || exit 1\n" + c.program)
-			if err := os.WriteFile(filepath.Join(folder, "timedatectl"), script, 0o700); err != nil {
+			const asked = "#!/bin/sh\n[ \"$*\" = 'show --value --property=NTPSynchronized' ] || exit 1\n"
+			if err := os.WriteFile(filepath.Join(folder, "timedatectl"), []byte(asked+c.program), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}

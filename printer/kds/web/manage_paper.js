@@ -10,12 +10,13 @@ export function paper({ columns, lines }, label) {
     const row = el("div", { class: "paperline" });
     row.style.height = line.height * 1.25 + "em";
     for (const s of line.spans) {
+      const { width = 1, height = 1 } = s;
       const text = el("span", { text: s.text, dir: s.rtl && "rtl" });
-      text.style.transform = s.width * s.height > 1 ? "scale(" + s.width + "," + s.height + ")" : "";
+      text.style.transform = width * height > 1 ? "scale(" + width + "," + height + ")" : "";
       const kind = (s.bold ? "bold " : "") + (s.invert ? "invert " : "") + (s.red ? "red" : "");
       const box = el("span", { class: kind }, text);
-      box.style.width = s.columns * s.width + "ch";
-      box.style.height = s.height * 1.25 + "em";
+      box.style.width = s.columns * width + "ch";
+      box.style.height = height * 1.25 + "em";
       row.append(box);
     }
     sheet.append(row);
