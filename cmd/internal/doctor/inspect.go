@@ -67,7 +67,7 @@ func Inspect(
 	if req.Envelope == nil || slices.Contains(req.Anomalies, contract.OverLimit) { // not all of it is in the tree
 		fmt.Fprintf(&out, "\n%s\n\n", layout.Clean(string(raw)))
 	} else {
-		fmt.Fprintf(&out, "\n%s\n", markBody(req.Envelope, leaves, colour))
+		fmt.Fprintf(&out, "\n%s\n", markBody(raw, leaves, colour))
 	}
 
 	out.WriteString(made.Trace)

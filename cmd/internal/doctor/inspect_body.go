@@ -1,40 +1,43 @@
 package doctor
 
 import (
-	"strconv"
+	"bytes"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"ticketrail/printer/layout"
-	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
 )
 
 // widestText is where the marks begin at most: behind a longer line they follow it.
 const widestText = 60
 
-// A bodyMarker collects the lines of a body, one value on each, with the use of the value.
-type bodyMarker struct {
-	leaves       []plan.Leaf // of the next values
-	lines, marks []string
-}
-
-// markBody returns a body with the use of each of its values. The leaves are in the order of the body; one that cannot
-// be read has none.
-func markBody(body contract.Value, leaves []plan.Leaf, colour bool) string {
-	marker := bodyMarker{leaves: leaves}
-	marker.value(body, "", "", "")
+// markBody returns a body, one value on each line, with the use of each. The leaves are in the order of the body; one
+// that cannot be read has none. A body that is no JSON stays as it is.
+func markBody(raw []byte, leaves []plan.Leaf, colour bool) string {
+	body := jsontext.Value(bytes.TrimPrefix(raw, []byte("\ufeff")))
+	_ = body.Format(jsontext.WithIndent("  "), jsontext.PreserveRawStrings(false),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 	column := 0
-	for i, line := range marker.lines {
-		if width := layout.Width(line); marker.marks[i] != "" && width <= widestText {
-			column = max(column, width)
+	lines := strings.Split(strings.TrimSpace(body.String()), "\n")
+	marks := make([]string, len(lines))
+	for i, line := range lines {
+		line = layout.Clean(line)
+		lines[i] = line
+		if isValue(line) && len(leaves) > 0 {
+			marks[i], leaves = markOf(leaves[0]), leaves[1:]
+			if width := layout.Width(line); width <= widestText {
+				column = max(column, width)
+			}
 		}
 	}
 
 	var out strings.Builder
-	for i, line := range marker.lines {
+	for i, line := range lines {
 		out.WriteString(line)
-		if mark := marker.marks[i]; mark != "" {
+		if mark := marks[i]; mark != "" {
 			if colour && mark == plan.NotRead {
 				mark = "\x1b[1;31m" + mark + "\x1b[0m"
 			}
@@ -46,35 +49,16 @@ func markBody(body contract.Value, leaves []plan.Leaf, colour bool) string {
 	return out.String()
 }
 
-// value adds a value behind its key, with a comma unless it is the last one around it.
-func (m *bodyMarker) value(v contract.Value, indent, key, comma string) {
-	kind, left := v.Kind(), v.Len()
-	switch {
-	case left > 0:
-		m.line(indent, key+string(kind), "")
-		for e := range v.All() {
-			key, comma := "", ""
-			if kind == '{' {
-				key = strconv.Quote(e.Key()) + ": "
-			}
-			if left--; left > 0 {
-				comma = ","
-			}
-			m.value(e, indent+"  ", key, comma)
-		}
-		m.line(indent, string(kind+2)+comma, "") // the other bracket
-	case kind == '{' || kind == '[' || len(m.leaves) == 0:
-		m.line(indent, key+v.JSON()+comma, "")
-	default:
-		mark := m.leaves[0].Use.Text(m.leaves[0].As)
-		if m.leaves[0].Use == plan.Read {
-			mark = "→ " + mark
-		}
-		m.line(indent, key+v.JSON()+comma, mark)
-		m.leaves = m.leaves[1:]
-	}
+// isValue is false for a line with the beginning or the end of an object or of a list, or with an empty one.
+func isValue(line string) bool {
+	text := strings.TrimSuffix(line, ",")
+	return !strings.ContainsAny(text[max(0, len(text)-1):], "{}[]")
 }
 
-func (m *bodyMarker) line(indent, text, mark string) {
-	m.lines, m.marks = append(m.lines, indent+layout.OneLine(text)), append(m.marks, mark)
+func markOf(leaf plan.Leaf) string {
+	mark := leaf.Use.Text(leaf.As)
+	if leaf.Use == plan.Read {
+		return "→ " + mark
+	}
+	return mark
 }
