@@ -8,13 +8,15 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
+	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"ticketrail/cmd/internal/finding"
@@ -144,7 +146,7 @@ func portFindings(ctx context.Context, conf *config.Config) (out []finding.Findi
 		"receiver.listen": conf.Receiver.Listen, "metrics.listen": conf.Metrics.Listen,
 		"display.listen": conf.Display.Listen,
 	} {
-		who := listener(address)
+		who := listener(ctx, address)
 		kept := key == "receiver.listen" && strings.HasPrefix(who, "systemd ") && stored != "" && stored != "0"
 		if who != "" && !strings.HasPrefix(who, "ticketrail ") && !kept {
 			out = append(out, finding.Port(key, address, who, syscall.EADDRINUSE))
@@ -155,45 +157,38 @@ func portFindings(ctx context.Context, conf *config.Config) (out []finding.Findi
 }
 
 // listener is the program that listens at an address, with its process id, as far as this user may see it; "" if there
-// is none, or it is not visible.
-func listener(address string) string {
+// is none, or it is not visible. Of several it is ticketrail, for which systemd keeps the webhook's socket.
+func listener(ctx context.Context, address string) (who string) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return ""
 	}
 
-	proc, err := procfs.NewDefaultFS()
-	if err != nil {
-		return ""
-	}
-
-	const listening = 10 // TCP_LISTEN, include/net/tcp_states.h
-	// Their replacement, netlink, has no library that reads sockets. A kitchen's box has few of them.
-	four, _ := proc.NetTCP() //lint:ignore SA1019 see above
-	six, _ := proc.NetTCP6() //lint:ignore SA1019 a box without IPv6 has none
-	for _, s := range slices.Concat(four, six) {
-		local, _ := netip.AddrFromSlice(s.LocalAddr)
-		wanted, _ := netip.ParseAddr(host)
-		same := local.Unmap() == wanted || local.IsUnspecified() || !wanted.IsValid() || wanted.IsUnspecified()
-		if s.St == listening && fmt.Sprint(s.LocalPort) == port && same {
-			return holder(proc, fmt.Sprintf("socket:[%d]", s.Inode))
+	sockets, _ := exec.CommandContext(ctx, "ss", "--no-header", "--listening", "--tcp", "--numeric", "--processes",
+		"sport = :"+port).Output()
+	for socket := range strings.Lines(string(sockets)) {
+		fields := strings.Fields(socket) // LISTEN 0 4096 127.0.0.1:8443 0.0.0.0:* users:(("nginx",pid=12,fd=7))
+		local, _, _ := net.SplitHostPort(fields[min(3, len(fields)-1)])
+		if local != host && !isEverywhere(local) && !isEverywhere(host) {
+			continue
 		}
-	}
 
-	return ""
-}
-
-// holder is the process that has a file open; of several ticketrail, for which systemd keeps the webhook's socket.
-func holder(proc procfs.FS, file string) (who string) {
-	all, _ := proc.AllProcs()
-	for _, p := range all {
-		files, _ := p.FileDescriptorTargets() // only root may see other users' files
-		if name, _ := p.Comm(); slices.Contains(files, file) && (who == "" || name == "ticketrail") {
-			who = fmt.Sprintf("%s (process %d)", layout.Clean(name), p.PID)
+		for _, p := range socketUser.FindAllStringSubmatch(socket, -1) {
+			if name := p[1]; who == "" || name == "ticketrail" {
+				who = fmt.Sprintf("%s (process %s)", layout.Clean(name), p[2])
+			}
 		}
 	}
 
 	return who
+}
+
+var socketUser = regexp.MustCompile(`\("([^"]*)",pid=(\d+)`)
+
+// isEverywhere is true of *, and of a name, which may be any address.
+func isEverywhere(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return err != nil || address.IsUnspecified()
 }
 
 // storeFindings are about the database and its disk.
@@ -225,8 +220,9 @@ func storeFindings(ctx context.Context, path string, conf *config.Config) (out [
 	}
 
 	name := serviceUnit(ctx, boxUnit, path)["User"]
-	who, unknown := credential(name)
-	if info, err := os.Stat(file); err == nil && unknown == nil && info.Sys().(*syscall.Stat_t).Uid != who.Uid {
+	who, unknown := user.Lookup(name)
+	if info, err := os.Stat(file); err == nil && unknown == nil &&
+		who.Uid != fmt.Sprint(info.Sys().(*syscall.Stat_t).Uid) {
 		unusable(name, syscall.EACCES)
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,6 +44,7 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 		{"relative paths", func(k *kitchen) { k.service += "\nProtectSystem=strict\nStateDirectory=ticketrail" },
 			finding.Fail, "service", "it may not write storage.path (", "/var/lib/ticketrail"},
 		{"a port that is taken", func(k *kitchen) {
+			slow.Test(k.t, "ss")
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				k.t.Fatal(err)
@@ -55,8 +57,10 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 			k.listen = ofSystemd(k.t)
 			k.service += "\nNFileDescriptorStore=1"
 		}, "", "", "", ""},
-		{"a port that systemd has for another service", func(k *kitchen) { k.listen = ofSystemd(k.t) },
-			finding.Fail, "port", "by systemd", "another port"},
+		{"a port that systemd has for another service", func(k *kitchen) {
+			slow.Test(k.t, "ss")
+			k.listen = ofSystemd(k.t)
+		}, finding.Fail, "port", "by systemd", "another port"},
 		{"a database of another user", func(k *kitchen) {
 			k.put("t.db", "")
 			slow.Test(k.t, "root")
@@ -206,7 +210,8 @@ func (k *kitchen) diagnose() []finding.Finding {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	if err := os.Symlink(self, k.path("bin/systemctl")); err != nil {
+	ss, _ := exec.LookPath("ss") // without it no program is named
+	if err := errors.Join(os.Symlink(self, k.path("bin/systemctl")), os.Symlink(ss, k.path("bin/ss"))); err != nil {
 		k.t.Fatal(err)
 	}
 	k.t.Setenv("PATH", k.path("bin"))

@@ -4,16 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"ticketrail/cmd/internal/finding"
@@ -83,9 +79,9 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 	if os.Geteuid() != 0 || name == "" || name == "root" {
 		return nil
 	}
-	who, err := credential(name)
+	who, err := user.Lookup(name)
 	if err != nil {
-		return []finding.Finding{finding.New("service/no_user", finding.Fail, err.Error(), unit,
+		return []finding.Finding{finding.New("service/no_user", finding.Fail, "its user "+name+" does not exist", unit,
 			"systemd-sysusers creates the user")}
 	}
 
@@ -99,49 +95,17 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 		return nil
 	}
 
-	cmd := exec.CommandContext(ctx, exe, append(command, "--file-only", "--json", "--config", abs)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who}
+	asUser := append([]string{"--reuid=" + who.Uid, "--regid=" + who.Gid, "--init-groups", exe}, command...)
+	cmd := exec.CommandContext(ctx, "setpriv", append(asUser, "--file-only", "--json", "--config", abs)...)
 	cmd.Dir = "/" // the working folder of root may be closed to the user
-	said, err := cmd.Output()
-	if _, ran := errors.AsType[*exec.ExitError](err); err != nil && !ran {
+	said, _ := cmd.Output()
+	var found []finding.Finding
+	if json.Unmarshal(said, &found) != nil {
 		return []finding.Finding{finding.New("service/not_known", finding.Warn,
 			"whether its user can read the files is not known", name+" cannot run "+exe,
 			"install the program at /usr/bin/ticketrail")}
 	}
-
-	var found []finding.Finding
-	_ = json.Unmarshal(said, &found) // an error: a signal has ended it
 	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Level != finding.Fail })
-}
-
-// credential are the ids of a user and all of its groups.
-func credential(name string) (*syscall.Credential, error) {
-	account, err := user.Lookup(name)
-	if err != nil {
-		return nil, fmt.Errorf("its user %s does not exist", name)
-	}
-
-	groups, err := account.GroupIds()
-	if err != nil {
-		return nil, fmt.Errorf("groups of user %s: %w", name, err)
-	}
-
-	var c syscall.Credential
-	for i, id := range append([]string{account.Uid, account.Gid}, groups...) {
-		number, err := strconv.ParseUint(id, 10, 32)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("user %s has the id %q", name, id)
-		case i == 0:
-			c.Uid = uint32(number)
-		case i == 1:
-			c.Gid = uint32(number)
-		default:
-			c.Groups = append(c.Groups, uint32(number))
-		}
-	}
-
-	return &c, nil
 }
 
 // writable finds the files of the configuration that the service may not write. Relative names are the usual
@@ -161,33 +125,12 @@ func writable(s map[string]string, conf *config.Config) (out []finding.Finding) 
 	}
 
 	slices.Sort(folders)
-	inside := func(path string) bool {
-		return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
-	}
-
-	check := func(key, path, byDefault string) {
-		if !inside(path) {
-			fix := "remove the key, the default is " + byDefault
-			if byDefault == path || byDefault == "" {
-				fix = fmt.Sprintf("use a file below %s", cmp.Or(strings.Join(folders, " or "), "a StateDirectory"))
-			}
+	for key, path := range map[string]string{"storage.path": conf.Storage.Path, "admin.socket": conf.Admin.Socket} {
+		inside := func(folder string) bool { return strings.HasPrefix(path, folder+"/") }
+		if !slices.ContainsFunc(folders, inside) {
 			out = append(out, finding.New("service/not_writable/"+key, finding.Fail, "it may not write "+key,
-				path+", ProtectSystem=strict", fix))
-		}
-	}
-
-	check("storage.path", conf.Storage.Path, config.Default().Storage.Path)
-	check("admin.socket", conf.Admin.Socket, config.Default().Admin.Socket)
-	for i, p := range conf.Printers {
-		path, ok := strings.CutPrefix(p.Address, "file://")
-		if path = filepath.Clean(path); ok && !strings.HasPrefix(path, "/dev/") {
-			check(fmt.Sprintf("printers[%d].address", i), path, "")
-		}
-	}
-
-	for i, l := range conf.Logs {
-		if path, ok := strings.CutPrefix(l.To, "file://"); ok {
-			check(fmt.Sprintf("logs[%d].to", i), path, "")
+				path+", ProtectSystem=strict",
+				"use a file below "+cmp.Or(strings.Join(folders, " or "), "a StateDirectory")))
 		}
 	}
 	return out
