@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -118,23 +117,16 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 	random := make([]byte, 24) // 192 bits
 	rand.Read(random)
 	secret = base64.RawURLEncoding.EncodeToString(random)
-	group := serviceGroup(path)
-	folder := filepath.Dir(filepath.Join(filepath.Dir(path), secretFile))
-	for _, dir := range []string{filepath.Dir(path), folder} {
-		switch err := os.Mkdir(dir, 0o700); {
-		case errors.Is(err, fs.ErrExist):
-			continue
-		case err != nil:
-			return "", err
-		}
-
-		made = append(made, dir)
-		if err := give(dir, group, 0o750); err != nil {
+	beside := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
+	for _, dir := range []string{filepath.Dir(path), filepath.Dir(beside(secretFile))} {
+		err := os.Mkdir(dir, 0o700)
+		if err == nil {
+			made = append(made, dir)
+		} else if !errors.Is(err, fs.ErrExist) {
 			return "", err
 		}
 	}
 
-	beside := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
 	for _, f := range []struct{ path, text string }{
 		{beside(secretFile), secret + "\n"}, {beside(tellFile), s.Tell}, {beside(ignoreFile), "*\n"},
 		{path, s.text(path, true)},
@@ -146,9 +138,10 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 			return "", err
 		}
 		made = append(made, f.path)
-		if err := give(f.path, group, 0o640); err != nil {
-			return "", err
-		}
+	}
+
+	if filepath.Dir(path) == systemFolder { // the package says who may read them; the check tells if that fails
+		_ = exec.CommandContext(ctx, "systemd-tmpfiles", "--create", "ticketrail.conf").Run()
 	}
 	_, err = Check(ctx, path, true)
 	return secret, err
@@ -171,31 +164,6 @@ func create(path, text string) error {
 		_ = os.Remove(path) // it is ours
 	}
 	return err
-}
-
-// serviceGroup is the group of the service, whose configuration path is; -1 if it is none, or this is not root.
-func serviceGroup(path string) int {
-	if os.Geteuid() != 0 || filepath.Dir(path) != systemFolder {
-		return -1
-	}
-	group, err := user.LookupGroup("ticketrail")
-	if err != nil {
-		return -1
-	}
-
-	id, err := strconv.Atoi(group.Gid)
-	if err != nil {
-		return -1
-	}
-	return id
-}
-
-// give lets the group read. Without a group the file stays its owner's alone.
-func give(path string, group int, mode fs.FileMode) error {
-	if group < 0 {
-		return nil
-	}
-	return errors.Join(os.Chown(path, -1, group), os.Chmod(path, mode))
 }
 
 // TellTest sends a test message to who is told.
