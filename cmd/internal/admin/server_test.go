@@ -160,7 +160,8 @@ func TestALongReasonIsCut(t *testing.T) {
 	}
 	x, err := d.Job(t.Context(), 2)
 	hold := d.queue.HoldOf("bar").Reason
-	if want := strings.Repeat("r", maxReason-1); err != nil || x.Job.Reason != want || !strings.HasPrefix(hold, want+" (") {
+	want := strings.Repeat("r", maxReason-1)
+	if err != nil || x.Job.Reason != want || !strings.HasPrefix(hold, want+" (") {
 		t.Errorf("%q, %q, %v", x.Job.Reason, hold, err)
 	}
 }
