@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -41,32 +40,13 @@ type FoundPrinter struct {
 // Discovery is where printers are looked for.
 type Discovery struct {
 	transport.Networks
-	own  []netip.Addr // this box itself
 	port uint16
 }
 
 // NewDiscovery looks in the networks of this box, or in parts of them: see [transport.OwnNetworks].
 func NewDiscovery(only []string) (Discovery, error) {
-	search := Discovery{port: printerPort}
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		return search, fmt.Errorf("list the addresses of this box: %w", err)
-	}
-
-	for _, a := range addrs {
-		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
-			search.own = append(search.own, prefix.Addr())
-		}
-	}
-	search.Networks, err = transport.OwnNetworks(only)
-	return search, err
-}
-
-// Addresses are those that are asked: every host of the networks, and this box itself, on which a simulated printer
-// may run.
-func (d Discovery) Addresses() []netip.Addr {
-	others := slices.DeleteFunc(d.Networks.Addresses(), func(a netip.Addr) bool { return slices.Contains(d.own, a) })
-	return append(others, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	networks, err := transport.OwnNetworks(only)
+	return Discovery{networks, printerPort}, err
 }
 
 // Run asks every address on port 9100, and USB. Nothing is printed: see [printer.Identify]. The result is in the order
