@@ -19,10 +19,7 @@ import (
 	"ticketrail/printer/transport"
 )
 
-const (
-	printerPort    = 9100
-	discoverAnswer = 8 * time.Second
-)
+const printerPort = 9100
 
 // A FoundPrinter is a device that answers like a printer, or on a printer's port.
 type FoundPrinter struct {
@@ -70,7 +67,9 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 	for _, u := range transport.USBPrinters() {
 		asking.Go(func() error {
 			one := FoundPrinter{Address: u.Address, Model: u.Model}
-			query(ctx, &one)
+			if dialer, err := transport.Open(u.Address); err == nil {
+				one.setStatus(station.Query(ctx, dialer, profile.Auto))
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			found = append(found, one)
@@ -133,47 +132,21 @@ func AskPrinter(ctx context.Context, address string) FoundPrinter {
 
 // ask asks one address; ok is false if nothing accepts connections there.
 func ask(ctx context.Context, address string) (one FoundPrinter, ok bool) {
-	one.Address = address
-	dialer, err := transport.Open(one.Address)
+	dialer, err := transport.Open(address)
 	if err != nil {
 		return one, false
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, transport.AskTimeout+discoverAnswer)
-	defer cancel()
-	id, err := printer.Identify(ctx, quick{dialer}, true, true)
-	if err != nil {
-		return one, false
+	id, status := station.Ask(ctx, dialer, profile.Auto, transport.AskTimeout)
+	one = FoundPrinter{Address: address, Model: id.Model, Program: id.Program}
+	if id.Program == "" {
+		one.setStatus(status)
 	}
-
-	one.Program, one.Model = id.Program, id.Model
-	switch {
-	case id.Printer: // only then: further questions may print on a printer that does not know them
-		query(ctx, &one)
-	case id.Program == "":
-		one.State, one.BestProof = printer.Silent, "sent"
-	}
-
-	return one, true
+	return one, status.State != printer.Unreachable
 }
 
-// quick limits the time for a connection, not that for the answers.
-type quick struct{ transport.Dialer }
-
-func (d quick) Dial(ctx context.Context) (transport.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, transport.AskTimeout)
-	defer cancel()
-	return d.Dialer.Dial(ctx)
-}
-
-// query asks a printer for its capability.
-func query(ctx context.Context, one *FoundPrinter) {
-	dialer, err := transport.Open(one.Address)
-	if err != nil {
-		return
-	}
-	status := station.Query(ctx, dialer)
-	one.State, one.BestProof = strings.ReplaceAll(status.State, "_", " "), status.BestProof
+func (f *FoundPrinter) setStatus(s printer.Status) {
+	f.State, f.BestProof = strings.ReplaceAll(s.State, "_", " "), s.BestProof
 }
 
 // Duration is about how long asking takes at most, for a person who waits.

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	connectTimeout = 5 * time.Second // for a connection to a printer
+	connectTimeout  = 5 * time.Second // for a connection to a printer
+	identifyTimeout = 8 * time.Second // then, for the question who answers there
 	// queryTimeout is for the status of a station. Probing the capability of a printer, which the
 	// first connection does, may take this long.
 	queryTimeout = 15 * time.Second
@@ -61,36 +62,56 @@ func askPrinter(ctx context.Context, c config.Printer) printer.Status {
 		return printer.StatusOf(printer.Unreachable, err)
 	}
 
-	asked := model.Confirm != profile.NoConfirm // else the configuration forbids status queries
-	if !asked || c.Networked() {
-		// First, because most letters look like a status byte, and because a device waits long for a printer that
-		// answers nothing.
-		id, err := identify(ctx, d, asked)
-		switch {
-		case err != nil:
-			return printer.StatusOf(printer.Unreachable, err)
-		case id.Program != "":
-			return printer.StatusOf(printer.NotAPrinter, errors.New(id.Program+" answers there"))
-		case !asked:
-			return printer.StatusOf(printer.Unknown, nil)
-		case !id.Printer:
-			return printer.StatusOf(printer.Silent, nil)
-		}
+	if model.Confirm != profile.NoConfirm && !c.Networked() {
+		return Query(ctx, d, model.Confirm)
 	}
-	return query(ctx, c.Name, d, model.Confirm)
+	_, status := Ask(ctx, d, model.Confirm, connectTimeout)
+	return status
+}
+
+// Ask finds out who answers at d, and queries only a printer: most letters look like a status byte, further questions
+// may print where they are not known, and a [printer.Device] waits long for a printer that answers nothing.
+func Ask(ctx context.Context, d transport.Dialer, by profile.Confirm, connect time.Duration) (
+	printer.Identity, printer.Status,
+) {
+	asked := by != profile.NoConfirm // else the configuration forbids status queries
+	identifying, cancel := context.WithTimeout(ctx, connect+identifyTimeout)
+	defer cancel()
+	id, err := printer.Identify(identifying, quick{d, connect}, asked, asked)
+	switch {
+	case err != nil:
+		return id, printer.StatusOf(printer.Unreachable, err)
+	case id.Program != "":
+		return id, printer.StatusOf(printer.NotAPrinter, errors.New(id.Program+" answers there"))
+	case !asked:
+		return id, printer.StatusOf(printer.Unknown, nil)
+	case !id.Printer:
+		silent := printer.StatusOf(printer.Silent, nil)
+		silent.BestProof = string(ticket.Sent)
+		return id, silent
+	}
+	return id, Query(ctx, d, by)
+}
+
+// quick limits the time for a connection, not for the answers.
+type quick struct {
+	transport.Dialer
+	within time.Duration
+}
+
+func (d quick) Dial(ctx context.Context) (transport.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.within)
+	defer cancel()
+	return d.Dialer.Dial(ctx)
 }
 
 // Query is the status of the printer at d, and the best result that a ticket can have there. It sends no ticket
 // byte.
-func Query(ctx context.Context, d transport.Dialer) printer.Status {
-	return query(ctx, "printer", d, profile.Auto)
-}
-
-func query(ctx context.Context, name string, d transport.Dialer, by profile.Confirm) printer.Status {
+func Query(ctx context.Context, d transport.Dialer, by profile.Confirm) printer.Status {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	return printer.NewDevice(printer.DeviceOptions{
-		Name: name, Dialer: d, Confirm: by, Connection: printer.Connection{ConnectTimeout: connectTimeout},
+		Name: "printer", Dialer: d, Confirm: by, Connection: printer.Connection{ConnectTimeout: connectTimeout},
 	}).Ask(ctx)
 }
 
@@ -105,13 +126,6 @@ func howItAnswers(s printer.Status) string {
 		return "is reachable"
 	}
 	return strings.TrimSuffix("answers: ready; best proof "+s.BestProof, "; best proof ")
-}
-
-// identify is [printer.Identify] with a limit for the connection.
-func identify(ctx context.Context, d transport.Dialer, ask bool) (printer.Identity, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	return printer.Identify(ctx, d, ask, false)
 }
 
 // PrintTest prints a test ticket at once, past the queue: for a box whose daemon does not run yet.
