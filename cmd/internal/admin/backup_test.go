@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 	"ticketrail/queue/store"
 )
@@ -24,9 +25,7 @@ func TestABackupOverTheSocketIsAWholeDatabase(t *testing.T) {
 		t.Fatalf("%d of %d bytes, %v", n, b.Len(), err)
 	}
 	path := filepath.Join(t.TempDir(), "backup")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 	if err := store.Check(path, queue.Contents); err != nil {
 		t.Error(err)
 	}
@@ -68,9 +67,7 @@ func TestABackupMayTakeLongerThanAMinute(t *testing.T) {
 
 func TestABackupOfAStoppedQueueIsRefusedWithAReason(t *testing.T) {
 	c := startDaemon(t)
-	if err := c.queue.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, c.queue.Close())
 	_, err := c.Backup(t.Context(), &bytes.Buffer{})
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Stopping {
 		t.Errorf("err %v", err)

@@ -12,6 +12,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/httpserver"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -71,9 +72,7 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 		f(d, &o)
 	}
 	l, err := Listen(d.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	d.Client, d.stop, d.server = NewClient(d.path), cancel, New(o)
 	go func() {
@@ -96,9 +95,7 @@ func testQueue(t *testing.T) *queue.Queue {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 	}
 	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "t.db"), NoSync: true, Reserve: -1})
 	must(err)
@@ -148,9 +145,7 @@ func testRejects(t *testing.T, q *queue.Queue) *receiver.Rejects {
 		err = r.Store(t.Context(), receiver.Reject{Time: time.Now(), Code: "schema_mismatch",
 			Message: "records: missing", Body: []byte("{\x00")})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return r
 }
 
@@ -188,9 +183,7 @@ func (d testDisplays) Revoke(_ context.Context, id string) (Pairing, error) {
 func socketPath(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ta")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return filepath.Join(dir, "s.sock")
 }

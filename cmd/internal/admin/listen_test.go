@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestTheSocketHasMode0660WhateverTheUmask(t *testing.T) {
@@ -14,13 +16,9 @@ func TestTheSocketHasMode0660WhateverTheUmask(t *testing.T) {
 		path := socketPath(t)
 		l, err := Listen(path)
 		syscall.Umask(old)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		info, err := os.Lstat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		if got := info.Mode(); got != os.ModeSocket|0o660 {
 			t.Errorf("umask %o: mode is %v, want a socket with 0660", mask, got)
 		}
@@ -48,15 +46,11 @@ func TestASecondDaemonIsRefused(t *testing.T) {
 func TestASocketLeftBehindByACrashIsReplaced(t *testing.T) {
 	path := socketPath(t)
 	crashed, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	crashed.SetUnlinkOnClose(false)
 	crashed.Close()
 	l, err := Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer l.Close()
 	c, err := net.Dial("unix", path)
 	if err != nil {
@@ -67,12 +61,8 @@ func TestASocketLeftBehindByACrashIsReplaced(t *testing.T) {
 
 func TestAFileThatIsNotASocketIsNotTouched(t *testing.T) {
 	file, link := socketPath(t), socketPath(t)
-	if err := os.WriteFile(file, []byte("dinner"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(file, link); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.WriteFile(file, []byte("dinner"), 0o600))
+	assert.NoError(t, os.Symlink(file, link))
 	for _, path := range []string{file, link} {
 		if _, err := Listen(path); err == nil || !strings.Contains(err.Error(), "is not a socket") {
 			t.Errorf("Listen at a file gives %v, want: is not a socket", err)

@@ -19,6 +19,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -49,23 +50,13 @@ func TestAPageThatIsOldChangesNothing(t *testing.T) {
 	wait := d.pageTicket(t, 2)
 	since := time.Now()
 	for range 2 { // somebody else has stopped it again
-		if err := d.Hold(t.Context(), "bar", "clean it"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, d.Hold(t.Context(), "bar", "clean it"))
 	}
-	if err := d.queue.ResumeStation(t.Context(), "bar"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, d.queue.ResumeStation(t.Context(), "bar"))
 	l, err := d.queue.Take(t.Context(), "bar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Settle(t.Context(), queue.Settlement{End: queue.Hold, Reason: "it may have come out"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Hold(t.Context(), "bar", "again"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
+	assert.NoError(t, l.Settle(t.Context(), queue.Settlement{End: queue.Hold, Reason: "it may have come out"}))
+	assert.NoError(t, d.Hold(t.Context(), "bar", "again"))
 	for path, body := range map[string]string{
 		"/jobs/2/cancel":       fmt.Sprintf(`{"version":%q}`, wait.Version),
 		"/jobs/2/reprint":      fmt.Sprintf(`{"version":%q}`, wait.Version),
@@ -168,9 +159,7 @@ func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 	const hostile = "a\x1b[31m\u202eb\x00\u2028c\u0085"
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
 		err := o.Rejects.Store(t.Context(), receiver.Reject{Message: hostile, Device: hostile, Code: hostile})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		o.Stations = func() []finding.Station { return []finding.Station{{Name: "bar", Error: hostile}} }
 	})
 	d.acceptAtBar(t, ticket.Ticket{Number: hostile, Table: hostile, Request: hostile, VenueName: hostile,

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -155,9 +156,7 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 func TestALongReasonIsCut(t *testing.T) {
 	d := startDaemon(t)
 	long := strings.Repeat("r", maxReason-1) + "é"
-	if err := errors.Join(d.Cancel(t.Context(), 2, long), d.Hold(t.Context(), "bar", long)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, errors.Join(d.Cancel(t.Context(), 2, long), d.Hold(t.Context(), "bar", long)))
 	x, err := d.Job(t.Context(), 2)
 	hold := d.queue.HoldOf("bar").Reason
 	want := strings.Repeat("r", maxReason-1)
@@ -241,9 +240,7 @@ func TestAClientThatSendsItsRequestSlowlyKeepsOutNobody(t *testing.T) {
 	d := startDaemon(t)
 	for range maxRequests {
 		c, err := net.Dial("unix", d.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		defer c.Close()
 		fmt.Fprintf(c, "POST /v1/move HTTP/1.1\r\nHost: x\r\n%s: %s\r\nExpect: 100-continue\r\n"+
 			"Content-Length: 99\r\n\r\n", HeaderAPI, API)
@@ -301,9 +298,7 @@ func TestALongListIsWhole(t *testing.T) {
 func TestAListThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 	d := manyJobs(t)
 	resp := d.beginList(t)
-	if err := d.queue.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, d.queue.Close())
 	if b, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
@@ -316,21 +311,15 @@ func TestAListThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 func (d *testDaemon) ask(t *testing.T, method, path, body, version string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://ticketrail"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	if version != "" {
 		req.Header.Set(HeaderAPI, version)
 	}
 	resp, err := d.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return resp.Status + " " + string(b)
 }
 
@@ -339,9 +328,7 @@ func serve(t *testing.T, h http.HandlerFunc) *Client {
 	t.Helper()
 	path := socketPath(t)
 	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	srv := &http.Server{Handler: h}
 	go srv.Serve(l)
 	t.Cleanup(func() { srv.Close() })
@@ -365,9 +352,7 @@ func manyJobs(t *testing.T) *testDaemon {
 func (d *testDaemon) beginList(t *testing.T) *http.Response {
 	t.Helper()
 	c, err := net.Dial("unix", d.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	fmt.Fprintf(c, "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n%s: %s\r\n\r\n", HeaderAPI, API)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)

@@ -1,20 +1,18 @@
 package admin
 
-import "testing"
+import (
+	"testing"
+
+	"ticketrail/deploy/assert"
+)
 
 func TestAListOfStationsSaysWhatToDo(t *testing.T) {
 	c := startDaemon(t)
-	if err := c.Hold(t.Context(), "grill", "cleaning"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, c.Hold(t.Context(), "grill", "cleaning"))
 	all, err := c.Stations(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	if len(all.Stations) != 3 || all.Stations[0].Advice == "" {
 		t.Errorf("%+v", all.Stations)
 	}
-	if err := c.Resume(t.Context(), "grill"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, c.Resume(t.Context(), "grill"))
 }

@@ -4,13 +4,13 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestTheErrorOfAnAddressThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer l.Close()
 	used := l.Addr().String()
 	_, port, _ := net.SplitHostPort(used)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestMain(m *testing.M) {
@@ -32,22 +34,16 @@ func TestLinesInTheJournalHaveTheirPriorityAndNoTimeOfTheirOwn(t *testing.T) {
 		{"text", "1:1", []string{"^time=.*DEBUG", "^time=.*INFO", "^time=.*WARN", "^time=.*ERROR"}},
 	} {
 		out, err := os.Create(filepath.Join(t.TempDir(), "journal"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		defer out.Close()
 		var st syscall.Stat_t
-		if err := syscall.Fstat(int(out.Fd()), &st); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, syscall.Fstat(int(out.Fd()), &st))
 		if k.stream == "" {
 			k.stream = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 		}
 		cmd := exec.Command(os.Args[0]) // the test itself
 		cmd.Env, cmd.Stderr = append(os.Environ(), logAsDaemonIn+"="+k.format, "JOURNAL_STREAM="+k.stream), out
-		if err := cmd.Run(); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, cmd.Run())
 		text, _ := os.ReadFile(out.Name())
 		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 		if len(lines) != len(k.want) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/deploy/assert"
 )
 
 // TestABackupIsWrittenInParts that the disk has before the next one: the orders that come in are written to the same
@@ -16,15 +17,11 @@ import (
 func TestABackupIsWrittenInParts(t *testing.T) {
 	const all, part = 4 << 20, 1 << 20
 	dir, err := os.MkdirTemp("", "") // short: it is the path of a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 
 	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(admin.HeaderAPI, admin.API)
 		_, _ = w.Write(bytes.Repeat([]byte("x"), all))
@@ -33,9 +30,7 @@ func TestABackupIsWrittenInParts(t *testing.T) {
 	t.Cleanup(func() { server.Close() })
 
 	file, err := os.Create(filepath.Join(dir, "b.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer file.Close()
 
 	synced := int64(0)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 )
 
 func TestTheCertificateThatIsInTheFileIsJudged(t *testing.T) {
@@ -27,17 +28,13 @@ func TestTheCertificateThatIsInTheFileIsJudged(t *testing.T) {
 		t.Errorf("before there is one: %+v", got)
 	}
 	path, _ := conf.WebhookFiles()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	ends := time.Now().Add(time.Hour)
 	writeCertificate(t, path, ends)
 	if got := Certificates(conf, "")[0]; got.Err != nil || got.None || got.Ends.Unix() != ends.Unix() {
 		t.Errorf("%+v, want the end %s", got, ends)
 	}
-	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.WriteFile(path, []byte("nothing"), 0o600))
 	if got := Certificates(conf, "")[0]; got.Err == nil || got.None {
 		t.Errorf("not a certificate: %+v", got)
 	}
@@ -45,9 +42,7 @@ func TestTheCertificateThatIsInTheFileIsJudged(t *testing.T) {
 
 func TestADatabaseBehindASymbolicLinkIsJudgedByItsOwnDisk(t *testing.T) {
 	file, link := filepath.Join(t.TempDir(), "t.db"), filepath.Join(t.TempDir(), "link.db")
-	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)))
 	found := storeFindings(t.Context(), "", &config.Config{Storage: config.Storage{Path: link}})
 	if len(found) == 0 || !strings.HasSuffix(found[0].String(), "(at "+filepath.Dir(file)+")") {
 		t.Errorf("%+v", found)
@@ -57,16 +52,10 @@ func TestADatabaseBehindASymbolicLinkIsJudgedByItsOwnDisk(t *testing.T) {
 func writeCertificate(t *testing.T, path string, ends time.Time) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: ends}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.WriteFile(path, b, 0o600))
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 )
 
@@ -32,9 +33,7 @@ func TestOnlyProofOfDamageCountsAsDamage(t *testing.T) {
 		{child{Err: "unexpected fault address 0x7f\nfatal error: fault\n", Exit: 2}, true},
 	} {
 		does, err := json.Marshal(c.child)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		t.Setenv(childDoes, string(does))
 		err = CheckInChild(os.Args[0])(t.Context(), "t.db")
 		if got := errors.Is(err, queue.ErrDamaged); got != c.damaged {

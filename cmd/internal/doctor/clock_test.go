@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestTheFileOfTimesyncdCountsOnlyIfTimedatedDoesNotAnswer(t *testing.T) {
@@ -24,9 +26,7 @@ func TestTheFileOfTimesyncdCountsOnlyIfTimedatedDoesNotAnswer(t *testing.T) {
 	} {
 		if c.program != "" {
 			const asked = "#!/bin/sh\n[ \"$*\" = 'show --value --property=NTPSynchronized' ] || exit 1\n"
-			if err := os.WriteFile(filepath.Join(folder, "timedatectl"), []byte(asked+c.program), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, os.WriteFile(filepath.Join(folder, "timedatectl"), []byte(asked+c.program), 0o700))
 		}
 		if got := askTimedated(c.file); got != c.want {
 			t.Errorf("%+v: %v", c, got)

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -46,9 +47,7 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 		{"a port that is taken", func(k *kitchen) {
 			slow.Test(k.t, "ss")
 			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				k.t.Fatal(err)
-			}
+			assert.NoError(k.t, err)
 			k.t.Cleanup(func() { l.Close() })
 			k.conf += fmt.Sprintf("\nmetrics: { listen: %q }\n", l.Addr())
 		}, finding.Fail, "port", fmt.Sprintf("by doctor.test (process %d)", os.Getpid()),
@@ -64,9 +63,7 @@ func TestTheDoctorFindsEachFault(t *testing.T) {
 		{"a database of another user", func(k *kitchen) {
 			k.put("t.db", "")
 			slow.Test(k.t, "root")
-			if err := os.Chown(k.path("t.db"), 12345, -1); err != nil {
-				k.t.Fatal(err)
-			}
+			assert.NoError(k.t, os.Chown(k.path("t.db"), 12345, -1))
 		}, finding.Fail, "database", "t.db must belong to root", "chown -R root: "},
 		{"a damaged database", func(k *kitchen) { k.damaged = true; k.put("t.db", "") },
 			finding.Fail, "database", "damaged", "start the daemon"},
@@ -145,14 +142,10 @@ fallback: grill
 func ofSystemd(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	const comm = "/proc/self/comm"
 	was, err := os.ReadFile(comm)
-	if err := errors.Join(err, os.WriteFile(comm, []byte("systemd"), 0)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, errors.Join(err, os.WriteFile(comm, []byte("systemd"), 0)))
 	t.Cleanup(func() { _ = errors.Join(os.WriteFile(comm, was, 0), l.Close()) })
 	return l.Addr().String()
 }
@@ -172,9 +165,7 @@ func (k *kitchen) path(name string) string { return filepath.Join(k.root, name) 
 
 func (k *kitchen) put(name, text string) {
 	k.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(k.path(name)), 0o755); err != nil {
-		k.t.Fatal(err)
-	}
+	assert.NoError(k.t, os.MkdirAll(filepath.Dir(k.path(name)), 0o755))
 	writeFile(k.t, k.path(name), text)
 }
 
@@ -203,17 +194,11 @@ func (k *kitchen) diagnose() []finding.Finding {
 	if !strings.Contains(k.conf, "\nmetrics:") {
 		k.t.Setenv("TICKETRAIL_METRICS_LISTEN", "127.0.0.1:0")
 	}
-	if err := errors.Join(os.MkdirAll(k.path("bin"), 0o755), os.MkdirAll(k.path("fonts"), 0o755)); err != nil {
-		k.t.Fatal(err)
-	}
+	assert.NoError(k.t, errors.Join(os.MkdirAll(k.path("bin"), 0o755), os.MkdirAll(k.path("fonts"), 0o755)))
 	self, err := os.Executable()
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	assert.NoError(k.t, err)
 	ss, _ := exec.LookPath("ss") // without it no program is named
-	if err := errors.Join(os.Symlink(self, k.path("bin/systemctl")), os.Symlink(ss, k.path("bin/ss"))); err != nil {
-		k.t.Fatal(err)
-	}
+	assert.NoError(k.t, errors.Join(os.Symlink(self, k.path("bin/systemctl")), os.Symlink(ss, k.path("bin/ss"))))
 	k.t.Setenv("PATH", k.path("bin"))
 	k.t.Setenv(systemctlSays, fmt.Sprintf("LoadState=loaded\nUser=root\nExecStart={ argv[]=x %s }\n%s",
 		k.path("t.yaml"), k.service))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
@@ -52,9 +53,7 @@ func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
 		}
 	})
 	found, err := d.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	for i := range found {
 		_, port, _ := net.SplitHostPort(strings.TrimPrefix(found[i].Address, "tcp://"))
 		found[i].Address = strings.TrimSuffix(found[i].Address, ":"+port)
@@ -108,9 +107,7 @@ func TestAFoundPrinterGetsAMACAddressOfItsOwnOnly(t *testing.T) {
 func onPort(t *testing.T, host string, port *uint16, serve func(context.Context, net.Listener)) {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(host), *port)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	*port = uint16(l.Addr().(*net.TCPAddr).Port)
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 )
 
@@ -70,9 +71,7 @@ func runChild(does string) {
 func onSocket(t *testing.T, o virtual.Options) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	p := virtual.New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
@@ -91,9 +90,7 @@ func onSocket(t *testing.T, o virtual.Options) string {
 func answering(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	var clients sync.WaitGroup
 	clients.Go(func() {
 		for {
@@ -113,7 +110,5 @@ func answering(t *testing.T, serve func(net.Conn)) string {
 
 func writeFile(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 }

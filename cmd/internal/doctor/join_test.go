@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -19,13 +20,9 @@ func TestWhoMayNotReadTheFileIsToldThatAndNothingOfTheService(t *testing.T) {
 	writeFile(t, path, "printer: []")
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := unix.Setfsuid(54321); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, unix.Setfsuid(54321))
 	found := Box{}.Look(t.Context(), path)
-	if err := unix.Setfsuid(0); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, unix.Setfsuid(0))
 	for _, f := range found {
 		if f.Level == finding.Fail && strings.HasPrefix(f.ID, "config") {
 			t.Errorf("%+v", f)

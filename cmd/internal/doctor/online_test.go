@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/virtual"
 )
@@ -95,9 +96,7 @@ fallback: grill
 func online(t *testing.T, conf string) string {
 	t.Helper()
 	found, err := CheckOnline(t.Context(), conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	var lines strings.Builder
 	for _, f := range found {
 		fmt.Fprintf(&lines, "%s %s: %s\n", f.Level, f.Subject, f)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 var update = flag.Bool("update", false, "write the rules of these alerts into deploy/prometheus")
@@ -87,9 +89,7 @@ func TestEachIdentityHasOneAlertAndTheRulesAndTheRunbookAreThoseOfTheTable(t *te
 		}
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(rules), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.WriteFile(path, []byte(rules), 0o644))
 	}
 
 	ids := []string{"webhook/not_ours", "venue/Harbour Grill/token"}
@@ -112,8 +112,6 @@ func TestEachIdentityHasOneAlertAndTheRulesAndTheRunbookAreThoseOfTheTable(t *te
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return string(b)
 }

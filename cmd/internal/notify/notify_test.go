@@ -17,6 +17,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 )
 
@@ -280,9 +281,7 @@ func TestAnEventThatAnEarlierVersionStoredIsNotToldWithoutItsSubject(t *testing.
 		const stored = `{"disk/low": {"id": "disk/low", "topic": "disk", "level": "warn", "text": "9 MB free"},
 			"station/grill/down":
 				{"id": "station/grill/down", "topic": "stations", "station": "grill", "level": "fail"}}`
-		if err := k.store.Put(t.Context(), to().To[0].Name, []byte(stored)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, k.store.Put(t.Context(), to().To[0].Name, []byte(stored)))
 		k.start(to())
 		k.findings = []finding.Finding{topic(finding.Warn, "clock")}
 		k.wait(time.Hour)

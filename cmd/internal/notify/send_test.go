@@ -21,6 +21,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 )
 
 func TestTheServicesOfTheLibraryGetTitleAndText(t *testing.T) {
@@ -36,9 +37,7 @@ func TestTheServicesOfTheLibraryGetTitleAndText(t *testing.T) {
 			s, got := server(t, 200, c.answer)
 			elsewhere(t, s)
 			address := strings.Replace(c.address, "HOST", strings.TrimPrefix(s.URL, "http://"), 1)
-			if err := deliver(t, address); err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, deliver(t, address))
 			if !strings.HasSuffix(got.URL.Path, c.path) || !strings.Contains(string(got.body), "close the cover") ||
 				!strings.Contains(got.Header.Get("Title")+string(got.body), "grill: it reports: cover open") {
 				t.Errorf("%s %q\n%s", got.URL, got.Header, got.body)
@@ -49,9 +48,7 @@ func TestTheServicesOfTheLibraryGetTitleAndText(t *testing.T) {
 
 func TestAWorkflowOfTeamsGetsAnAdaptiveCard(t *testing.T) {
 	s, got := server(t, 202, "")
-	if err := deliver(t, "teams+"+s.URL+"/workflows/abc?sig=secretsig"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, deliver(t, "teams+"+s.URL+"/workflows/abc?sig=secretsig"))
 	var said struct {
 		Type        string
 		Attachments []struct {
@@ -75,9 +72,7 @@ func TestAWebhookGetsTheMessageSignedAndWithTheSameIDAgain(t *testing.T) {
 	s, got := server(t, 204, "")
 	ids := map[string]bool{}
 	for range 2 {
-		if err := deliver(t, s.URL+"/hook?token=t0ps3cret"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, deliver(t, s.URL+"/hook?token=t0ps3cret"))
 		ids[got.Header.Get("webhook-id")] = true
 	}
 	var said struct {
@@ -94,9 +89,7 @@ func TestAWebhookGetsTheMessageSignedAndWithTheSameIDAgain(t *testing.T) {
 func TestMailGetsSubjectAndText(t *testing.T) {
 	host, b := mailServer(t, "pa55word")
 	err := deliver(t, "smtp://boss:pa55word@"+host+"/?from=rail@box.example&to=boss@home.example&starttls=no")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m, err := mail.ReadMessage(strings.NewReader(b.data))
@@ -212,9 +205,7 @@ func TestAnAddressThatIsNoneIsAProblemWithoutItsSecrets(t *testing.T) {
 
 func TestAServerThatNeverAnswersHoldsOnlyAFewCalls(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer l.Close() // it accepts in the kernel and says nothing
 	send := viaShoutrrr("smtp://" + l.Addr().String() + "/?from=a@b.example&to=c@d.example")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -263,9 +254,7 @@ func message() *Message {
 func deliver(t *testing.T, address string) error {
 	t.Helper()
 	send, err := newSender(recipient1(t, address))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	return send(ctx, message())
@@ -349,9 +338,7 @@ func (b *mailbox) Data(r io.Reader) error {
 
 func mailServer(t *testing.T, password string) (host string, b *mailbox) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	b = &mailbox{password: password}
 	s := smtp.NewServer(b)
 	s.Domain, s.AllowInsecureAuth = "localhost", true

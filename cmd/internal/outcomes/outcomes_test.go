@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds/board"
 	"ticketrail/printer/webhook"
 	"ticketrail/queue"
@@ -195,7 +196,5 @@ func after(d time.Duration) {
 // must ends the test with an error.
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 }

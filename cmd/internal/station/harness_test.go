@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 	"ticketrail/queue/dispatch"
 )
@@ -20,18 +21,14 @@ import (
 func openSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
 	t.Helper()
 	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "t.db"), NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	d := dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
 	s, err := New(Options{
 		Queue: q, Dispatcher: d, Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
 		Listen: func(config.Display) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
 		Zone:   func(*config.Config) *time.Location { return nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	t.Cleanup(func() {
 		ctx := context.Background()
 		if err := errors.Join(d.Stop(ctx), s.Close(ctx), q.Close()); err != nil {
@@ -39,9 +36,7 @@ func openSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
 		}
 	})
 	built, err := s.Build(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	q.SetStations(conf.Stations())
 	s.Swap(built)
 	return s, q

@@ -17,6 +17,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer"
 	"ticketrail/printer/transport"
@@ -123,9 +124,7 @@ func moveAPrinter(t *testing.T) {
 	}
 	conf.Printers[0].MAC = "" // without it, the till prints the ticket
 	built, err := s.Build(&config.Config{Printers: conf.Printers, Fallback: "grill"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	s.Swap(built)
 	printOne()
 	if n := till.printer.TicketCount(); n != 1 {

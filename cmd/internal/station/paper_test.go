@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 	"ticketrail/queue/ticket"
 )
@@ -25,9 +26,7 @@ func TestAReloadWithOtherWordsChangesWhatIsAnAlarm(t *testing.T) {
 		next := *conf
 		next.Ticket.Alarms = words
 		built, err := s.Build(&next)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		s.Swap(built)
 		d := ticket.Delivery{Ticket: ticket.Ticket{Lines: []ticket.Line{{Quantity: "1", Name: "Fish"}}}}
 		begin := func(context.Context) error { return nil }
@@ -35,16 +34,10 @@ func TestAReloadWithOtherWordsChangesWhatIsAnAlarm(t *testing.T) {
 			t.Fatal(err)
 		}
 		look, err := LayoutOptions(&next, "grill")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		printed, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(out); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
+		assert.NoError(t, os.Remove(out))
 		want := slices.Contains(words, "fish") // this model cannot print white on black
 		if got := bytes.Contains(printed, []byte("****")); got != want {
 			t.Errorf("with %q it prints %q", words, printed)
@@ -64,17 +57,13 @@ func TestTheVenuePrintsOnlyIfThereAreSeveral(t *testing.T) {
 	two := configOfEveryKind()
 	two.Venues = []config.Venue{{Name: "Harbour Grill"}, {Name: "Beach Bar"}}
 	built, err := s.Build(two)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	if built.stations["grill"] == one.stations["grill"] {
 		t.Error("the printer is the same although there is a second venue to tell apart")
 	}
 	for _, c := range []*config.Config{conf, two} {
 		o, err := LayoutOptions(c, "grill")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		if got, want := slices.Contains(o.Header, "venue"), c == two; got != want || len(o.Header) < 9 {
 			t.Errorf("%d venues: the header is %q", len(c.Venues), o.Header)
 		}
@@ -93,9 +82,7 @@ func TestEveryKeyOfTheLayoutReachesTheTicket(t *testing.T) {
 		Header: []string{"table"}, UpperCase: true, BlankLines: 1, TopMargin: 6,
 	}
 	o, err := LayoutOptions(conf, "grill")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	o.Printable, o.Alarms = nil, nil
 	want := layout.Options{
 		Columns: 48, Printer: "grill", NameSize: layout.Size{Width: 1, Height: 1},

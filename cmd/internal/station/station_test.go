@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 	"ticketrail/queue/ticket"
 )
@@ -19,9 +20,7 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	s, _ := openSet(t, conf)
 	prev := s.active.Load()
 	same, err := s.Build(configOfEveryKind())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	for name, st := range prev.stations {
 		if same.stations[name] != st {
 			t.Errorf("%s is another one although nothing changed", name)
@@ -33,9 +32,7 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	changed.Logs[0].IncludeRaw = true
 	changed.Screens[0].HoldFor = time.Hour
 	next, err := s.Build(changed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	for name, st := range prev.stations {
 		if next.stations[name] == st {
 			t.Errorf("%s is the same although its configuration changed", name)
