@@ -107,7 +107,8 @@ func textProblem(text string, most int) string {
 	case strings.TrimSpace(text) != text:
 		return quote(text) + " begins or ends with a space"
 	case utf8.RuneCountInString(text) > most:
-		return fmt.Sprintf("%s has %d characters; at most %d are allowed", quote(text), utf8.RuneCountInString(text), most)
+		return fmt.Sprintf("%s has %d characters; at most %d are allowed", quote(text), utf8.RuneCountInString(text),
+			most)
 	}
 
 	return ""

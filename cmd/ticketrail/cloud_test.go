@@ -207,7 +207,8 @@ func (c *cloud) configureNodes() {
 		own := append([]string{"0.0.0.0:4222", n.address, "127.0.0.1:8222", n.status,
 			"0.0.0.0:6222", routes[i], "/var/lib/nats", n.dir + "/data"}, replace...)
 		must(c.t, os.MkdirAll(n.dir, 0o700))
-		n.write("nats.conf", "server_name: "+filepath.Base(n.dir)+"\n"+strings.NewReplacer(own...).Replace(string(conf)))
+		n.write("nats.conf",
+			"server_name: "+filepath.Base(n.dir)+"\n"+strings.NewReplacer(own...).Replace(string(conf)))
 	}
 }
 
