@@ -13,7 +13,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -33,7 +32,6 @@ import (
 
 const (
 	venueID = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
-	path    = contract.PathWebhook
 	staff   = 12                        // employees of the venue
 	secret  = "the-demo-has-no-secrets" // of the service: both ends are this process
 )
@@ -51,7 +49,7 @@ func main() {
 	defer stop()
 
 	// The first orders of this seed include a void and a refire.
-	d := &demo{out: os.Stdout, once: *once, seed: 38}
+	d := &demo{once: *once, seed: 38}
 	if !*once {
 		d.seed = uint64(time.Now().UnixNano()) // other orders in every run
 	}
@@ -70,15 +68,14 @@ type demo struct {
 	queue *queue.Queue
 	admin *admin.Client // asks the daemon as the commands do
 
-	mu  sync.Mutex // guards out: the printers write while the sender does
-	out io.Writer
+	mu sync.Mutex // guards the terminal: the printers write while the sender does
 }
 
 // say prints a paragraph without interleaving it with others.
 func (d *demo) say(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	fmt.Fprintf(d.out, format+"\n", args...)
+	fmt.Printf(format+"\n", args...)
 }
 
 // run runs the demo. It starts everything that the daemon needs before the daemon, and stops it after:
@@ -137,8 +134,7 @@ func (d *demo) evening(ctx context.Context, daemon *app.App, bar *virtual.Printe
 
 	sendErr := d.waitForService(ctx, daemon)
 	if sendErr == nil {
-		url := "http://" + daemon.WebhookAddr().String() + path
-		sendErr = d.sendOrders(ctx, &sim.Sender{URL: url}, bar)
+		sendErr = d.sendOrders(ctx, &sim.Sender{URL: webhook(daemon)}, bar)
 	}
 	if errors.Is(sendErr, context.Canceled) {
 		sendErr = nil // Ctrl-C is the normal end
@@ -163,33 +159,27 @@ func (d *demo) evening(ctx context.Context, daemon *app.App, bar *virtual.Printe
 	return nil
 }
 
-// daemon prepares the real daemon, which serves once Run is called, and prints all addresses. The
-// listeners are opened here, because the configuration must name ports that are really free.
+// daemon prepares the real daemon, which serves once Run is called, and prints all addresses.
 func (d *demo) daemon(ctx context.Context, dir string, printers map[string]string, service string) (*app.App, error) {
-	var at [3]net.Listener // webhook, metrics, display
-	for i := range at {
-		var err error
-		if at[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			return nil, err
-		}
-	}
-
 	// A file, as in an installation, so that the commands of the greeting work while the demo runs.
 	conf := filepath.Join(dir, "ticketrail.yaml")
-	yaml := configuration(dir, at[0], at[1], at[2], printers, service)
-	if err := os.WriteFile(conf, yaml, 0o600); err != nil {
+	if err := os.WriteFile(conf, configuration(dir, printers, service), 0o600); err != nil {
 		return nil, err
 	}
 
-	started, err := app.New(ctx, app.Options{ConfigPath: conf, Webhook: at[0], Metrics: at[1], Display: at[2]})
+	started, err := app.New(ctx, app.Options{ConfigPath: conf})
 	if err != nil {
 		return nil, err
 	}
 
-	url := "http://" + started.WebhookAddr().String() + path
-	d.say(greeting, started.DisplayAddr(), started.MetricsAddr(), service, conf, url, venueID)
+	d.say(greeting, started.DisplayAddr(), started.MetricsAddr(), service, conf, webhook(started), venueID)
 	d.queue, d.admin = started.Queue(), admin.NewClient(filepath.Join(dir, "s"))
 	return started, nil
+}
+
+// webhook is the address to which the service posts.
+func webhook(daemon *app.App) string {
+	return "http://" + daemon.WebhookAddr().String() + contract.PathWebhook
 }
 
 // printer starts a printer that shows its tickets on the terminal. Their proof depends on
@@ -213,15 +203,13 @@ func (d *demo) printer(
 }
 
 // configuration is the daemon's configuration. log.level is error, so that the log does not interrupt
-// the drawn tickets.
+// the drawn tickets. Port 0 is any that is free.
 //
 // It is short on purpose: it is the first configuration that a new user sees.
-func configuration(
-	dir string, webhook, metrics, display net.Listener, printers map[string]string, service string,
-) []byte {
-	return fmt.Appendf(nil, `receiver: { listen: "%s" }
-metrics: { listen: "%s" }
-display: { listen: "%s" }
+func configuration(dir string, printers map[string]string, service string) []byte {
+	return fmt.Appendf(nil, `receiver: { listen: "127.0.0.1:0" }
+metrics: { listen: "127.0.0.1:0" }
+display: { listen: "127.0.0.1:0" }
 admin: { socket: "%s" }
 storage: { path: "%s" }
 log: { level: error }
@@ -243,8 +231,8 @@ routes:
   - { when: 'item.courseName == "Grill"', to: [grill] }
 fallback: grill
 service: { base_url: "%s", client_id: demo, client_secret_file: secret }
-`, webhook.Addr(), metrics.Addr(), display.Addr(), filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID,
-		printers["grill"], printers["cold"], printers["bar"], service)
+`, filepath.Join(dir, "s"), filepath.Join(dir, "t.db"), venueID, printers["grill"], printers["cold"],
+		printers["bar"], service)
 }
 
 // greeting is all that a new user needs to try something: each line can be copied.
