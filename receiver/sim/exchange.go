@@ -33,11 +33,7 @@ const maxBody = 16 << 10
 // readBody reads the body before anything else. While a body is unread, net/http does not notice
 // that the caller has hung up, and a fault that waits for that would wait for ever.
 func (x *exchange) readBody() {
-	body, err := io.ReadAll(io.LimitReader(x.r.Body, maxBody+1))
-	// An empty form is refused later, with a message about forms.
-	if err != nil || len(body) > maxBody {
-		body = nil
-	}
+	body, _ := io.ReadAll(io.LimitReader(x.r.Body, maxBody))
 	x.r.Body = io.NopCloser(bytes.NewReader(body))
 }
 
@@ -110,10 +106,10 @@ func (x *exchange) authorize(scope string) (g grant, ok bool) {
 
 	switch {
 	case !strings.EqualFold(scheme, contract.TokenTypeBearer) || token == "":
-		x.unauthorized("", "send Authorization: Bearer and an access token")
+		x.unauthorized("send Authorization: Bearer and an access token")
 		return g, false
 	case !ok || g.expired():
-		x.unauthorized("invalid_token", "the access token is unknown or has expired")
+		x.unauthorized("the access token is unknown or has expired")
 		return g, false
 	}
 
@@ -126,17 +122,10 @@ func (x *exchange) authorize(scope string) (g grant, ok bool) {
 	return g, true
 }
 
-// unauthorized answers 401. Without a token the challenge must not name an error (RFC 6750, section 3.1).
-func (x *exchange) unauthorized(code, message string) {
-	challenge := "Bearer"
-	if code != "" {
-		challenge += ` error="` + code + `"`
-	} else {
-		code = "unauthorized"
-	}
-
-	x.header.Set("WWW-Authenticate", challenge)
-	x.refuse(http.StatusUnauthorized, code, message)
+// unauthorized answers 401.
+func (x *exchange) unauthorized(message string) {
+	x.header.Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+	x.refuse(http.StatusUnauthorized, "invalid_token", message)
 }
 
 // me answers with the venue and scopes of the token. The contract does not state its fields.

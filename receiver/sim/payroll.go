@@ -29,7 +29,7 @@ func (x *exchange) payrollPeriods() {
 	}
 
 	if id, _ := contract.CanonicalID(asked); id != granted.venue {
-		x.unauthorized("invalid_token", "the access token is for another venue")
+		x.unauthorized("the access token is for another venue")
 		return
 	}
 
