@@ -20,7 +20,7 @@ import (
 )
 
 func TestASlowBodyIsAnsweredInTime(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
 		start, c := time.Now(), l.dial(t)
 		go func() {
 			_, _ = io.WriteString(c, requestHead(contentLength(100000)))
@@ -52,7 +52,7 @@ func TestAHeaderFailureIsAnsweredBeforeTheBodyIsRead(t *testing.T) {
 		BodyTooLarge:     requestHead(contentLength(10<<20), "Expect: 100-continue\r\n"),
 	} {
 		t.Run(string(code), func(t *testing.T) {
-			bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+			bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
 				start, c := time.Now(), l.dial(t)
 				c.send(h)
 				c.want(code.Status(), code)
@@ -66,8 +66,19 @@ func TestAHeaderFailureIsAnsweredBeforeTheBodyIsRead(t *testing.T) {
 	}
 }
 
+func TestASilentClientIsDisconnected(t *testing.T) {
+	for _, said := range []string{"", "POST / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: box\r\n"} {
+		bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
+			start, conn := time.Now(), l.dial(t)
+			conn.send(said)
+			conn.wantClosed()
+			wantElapsed(t, start, 3*time.Second)
+		})
+	}
+}
+
 func TestACommitAfterTheDeadlineIsHarmless(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
 		b.intake.acceptAfter(6 * time.Second)
 		start, c := time.Now(), l.dial(t)
 		_, _ = io.WriteString(c, requestHead(contentLength(len(burger)))+burger[:100])
@@ -87,7 +98,7 @@ func TestACommitAfterTheDeadlineIsHarmless(t *testing.T) {
 }
 
 func TestACallerThatClosesTheConnectionDoesNotCancelItsOrder(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
 		b.intake.acceptAfter(time.Second)
 		c := l.dial(t)
 		c.send(requestWith(burger))
@@ -102,7 +113,7 @@ func TestACallerThatClosesTheConnectionDoesNotCancelItsOrder(t *testing.T) {
 
 func TestOfAChunkedBodyOverTheLimitAllIsKeptThatMayBe(t *testing.T) {
 	bubble(t, func(_ *Options, p *Policy) { p.MaxBody = 100000 },
-		func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+		func(t *testing.T, b *testbed, l *pipeListener) {
 			c := l.dial(t)
 			chunk := fmt.Sprintf("%x\r\n%s\r\n", 30000, strings.Repeat(" ", 30000))
 			c.send(requestHead("Transfer-Encoding: chunked\r\n"), strings.Repeat(chunk, 10), "0\r\n\r\n")
@@ -122,7 +133,7 @@ func TestOfAChunkedBodyOverTheLimitAllIsKeptThatMayBe(t *testing.T) {
 }
 
 func TestABodyThatBreaksOffIsAnswered503(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
 		c := l.dial(t)
 		c.send(requestHead("Transfer-Encoding: chunked\r\n"), "zz\r\nrubbish")
 		c.want(503, BodyIncomplete)
@@ -137,7 +148,7 @@ func TestABodyThatBreaksOffIsAnswered503(t *testing.T) {
 
 func TestA200IsAPromise(t *testing.T) {
 	// The receiver's part of the promise: no byte of a 200 before the intake has returned nil.
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
 		result := make(chan error)
 		b.intake.accept = func(_ context.Context, q ticket.Request) (ticket.Receipt, error) {
 			if err := <-result; err != nil {
@@ -162,7 +173,7 @@ func TestA200IsAPromise(t *testing.T) {
 }
 
 func TestAPanicIsAnswered500AndTheBodyIsKept(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
 		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { panic("boom") }
 		c := l.dial(t)
 		c.send(requestWith(burger))
@@ -293,7 +304,7 @@ func TestACallerThatSendsItsWholeBodyBeforeItReadsGetsTheAnswer(t *testing.T) {
 }
 
 func TestBodiesBeingParsedShareALimit(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
 		for _, body := range []string{burger, "{}", "x"} {
 			b.do(post([]byte(body)))
 		}

@@ -229,8 +229,7 @@ type rawConn struct {
 }
 
 // bubble runs a story with a served testbed on a clock that moves only when all wait.
-func bubble(t *testing.T, change func(*Options, *Policy),
-	story func(t *testing.T, b *testbed, l *pipeListener, stop func() error)) {
+func bubble(t *testing.T, change func(*Options, *Policy), story func(t *testing.T, b *testbed, l *pipeListener)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newTestbed(t, func(o *Options, p *Policy) {
 			p.RespondWithin = 4 * time.Second // as usual
@@ -238,8 +237,7 @@ func bubble(t *testing.T, change func(*Options, *Policy),
 				change(o, p)
 			}
 		})
-		l, stop := b.serve(t)
-		story(t, b, l, stop)
+		story(t, b, b.serve(t))
 	})
 }
 
@@ -251,18 +249,14 @@ func wantElapsed(t *testing.T, start time.Time, want time.Duration) {
 	}
 }
 
-// serve runs b's server until the test is over. stop shuts it down.
-func (b *testbed) serve(tb testing.TB) (l *pipeListener, stop func() error) {
-	l = &pipeListener{virtual.NewNetwork()}
+// serve runs b's server until the test is over.
+func (b *testbed) serve(tb testing.TB) *pipeListener {
+	l := &pipeListener{virtual.NewNetwork()}
 	srv := b.HTTPServer()
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = srv.Serve(l) }()
-	stop = func() error {
-		defer func() { _ = srv.Close(); <-ended }()
-		return srv.Shutdown(context.Background())
-	}
 	tb.Cleanup(func() { _ = srv.Close(); <-ended })
-	return l, stop
+	return l
 }
 
 func (p *pipeListener) dial(tb testing.TB) *rawConn {

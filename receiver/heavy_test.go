@@ -9,7 +9,7 @@ import (
 )
 
 func TestABodyThatNeedsMuchMemoryIsParsedAndStoredAlone(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+	bubble(t, nil, func(t *testing.T, b *testbed, l *pipeListener) {
 		b.intake.acceptAfter(time.Second)
 		start := time.Now()
 		var large, small []*rawConn // and bodies of usual size do not wait for them

@@ -105,7 +105,7 @@ func TestNeitherASlowJournalNorKeepingARejectDelaysTheAnswer(t *testing.T) {
 			"{}", 400, SchemaMismatch, "schema_mismatch"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, c.slow, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+			bubble(t, c.slow, func(t *testing.T, b *testbed, l *pipeListener) {
 				start, conn := time.Now(), l.dial(t)
 				conn.send(requestWith(c.body))
 				conn.want(c.status, c.code)
@@ -138,7 +138,7 @@ func (d slowJournal) Write(p []byte) (int, error) {
 func (d slowJournal) set(o *Options, _ *Policy) { o.Logger = slog.New(slog.NewTextHandler(d, nil)) }
 
 func TestABodyRefusedForItsContentTypeIsKeptCompleteDespiteASlowJournal(t *testing.T) {
-	bubble(t, slowJournal(2*linger).set, func(t *testing.T, b *testbed, l *pipeListener, _ func() error) {
+	bubble(t, slowJournal(2*linger).set, func(t *testing.T, b *testbed, l *pipeListener) {
 		c := l.dial(t)
 		c.send(strings.Replace(requestHead(contentLength(len(burger))), "application/json", "text/plain", 1))
 		c.want(400, ContentType)

@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -117,14 +118,15 @@ func TestOnePolicyServesAWholeRequest(t *testing.T) {
 	var given *Policy
 	b := newTestbed(t, func(_ *Options, p *Policy) { given = p })
 	given.Venues[0].ID, given.MaxBody, given.Plan = "x", 1, nil // it was copied
-	reading := &atBody{body: strings.NewReader(burger), first: func() {
+	reload := readerFunc(func([]byte) (int, error) {
 		p := testPolicy(t)
 		p.Venues = nil // a reload that takes the venue away while its request is on the wire
 		p.Mode, p.MaxBody = contract.Strict, 1
 		b.SetPolicy(p)
-	}}
+		return 0, io.EOF
+	})
 	req := post(nil)
-	req.Body, req.ContentLength = reading, -1
+	req.Body, req.ContentLength = io.NopCloser(io.MultiReader(reload, strings.NewReader(burger))), -1
 	b.want(t, req, 200, "in progress")
 	b.want(t, post([]byte(burger)), 403, "afterwards")
 }
@@ -141,17 +143,6 @@ func TestADeviceIsStoredTruncatedAndAsValidUTF8(t *testing.T) {
 	}
 }
 
-type atBody struct {
-	body  *strings.Reader
-	first func()
-}
+type readerFunc func([]byte) (int, error)
 
-func (a *atBody) Read(p []byte) (int, error) {
-	if a.first != nil {
-		a.first()
-		a.first = nil
-	}
-	return a.body.Read(p)
-}
-
-func (a *atBody) Close() error { return nil }
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -20,18 +20,18 @@ func TestRefusedBodiesAreKeptThroughARestart(t *testing.T) {
 	store.Set("00000000000000000000", "damaged")
 	large := bytes.Repeat([]byte("0123456789abcdef"), maxRejectBody/16)
 	for i, body := range [][]byte{[]byte("small"), large, append(large, 'x'), {}} {
-		r := openRejectsWith(t, store, bodies)
+		r := openRejects(t, store, bodies)
 		r.Keep(Reject{Message: fmt.Sprint(i), Body: body})
 		must(t, r.Close(t.Context()))
 	}
-	r := openRejectsWith(t, store, bodies)
+	r := openRejects(t, store, bodies)
 	must(t, r.MarkPrinted(t.Context(), 1, time.Unix(1, 0)))
 	if err := r.MarkPrinted(t.Context(), 5, time.Unix(1, 0)); !errors.Is(err, ErrNoReject) {
 		t.Errorf("of one that is not there: %v", err)
 	}
 	_ = r.Close(t.Context())
 
-	r = openRejectsWith(t, store, bodies)
+	r = openRejects(t, store, bodies)
 	_ = r.Close(t.Context())
 	list := r.List()
 	if !list[3].Printed.Equal(time.Unix(1, 0)) || !list[2].Printed.IsZero() {
@@ -65,7 +65,7 @@ func TestWhatWasSentWithTheSecretIsDroppedLastAndAnOrderAfterWhatIsLarge(t *test
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, bodies := queuetest.NewStore(), queuetest.NewStore()
-			r := openRejectsWith(t, store, bodies)
+			r := openRejects(t, store, bodies)
 			_ = r.Close(t.Context())
 			order := append(c.order.Body, "order"...)
 			keep := func(one Reject) {
@@ -89,7 +89,7 @@ func TestWhatWasSentWithTheSecretIsDroppedLastAndAnOrderAfterWhatIsLarge(t *test
 }
 
 func TestABodyWithoutTheSecretHasNoRoomBesideThoseThatHaveIt(t *testing.T) {
-	r := openRejects(t, queuetest.NewStore())
+	r := openRejects(t, queuetest.NewStore(), queuetest.NewStore())
 	_ = r.Close(t.Context())
 	for i := range MaxRejects + 2 {
 		if err := r.keep(Reject{Secret: i < MaxRejects, Body: fmt.Append(nil, i)}, false); err != nil {
@@ -132,12 +132,7 @@ func TestEachBodyThatIsNotKeptIsCounted(t *testing.T) {
 	})
 }
 
-func openRejects(t *testing.T, store kv.Store) *Rejects {
-	t.Helper()
-	return openRejectsWith(t, store, queuetest.NewStore())
-}
-
-func openRejectsWith(t *testing.T, store, bodies kv.Store) *Rejects {
+func openRejects(t *testing.T, store, bodies kv.Store) *Rejects {
 	t.Helper()
 	r, err := OpenRejects(store, bodies, slog.New(slog.DiscardHandler), nil)
 	must(t, err)

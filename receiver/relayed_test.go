@@ -135,7 +135,7 @@ func TestNeitherAStopNorMuchWorkInterruptsARelayedRequestAndAHungDiskDoes(t *tes
 
 func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 	store, bodies := queuetest.NewStore(), queuetest.NewStore()
-	r := openRejectsWith(t, store, bodies)
+	r := openRejects(t, store, bodies)
 	one := Reject{Time: relayed("").Received, Venue: venueID, Code: "schema_mismatch", Body: []byte("x")}
 	bodies.Inject(queuetest.Failed)
 	if err := r.Store(t.Context(), one); !errors.Is(err, queuetest.ErrStorage) || len(r.List()) > 0 {

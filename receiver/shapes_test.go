@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -55,7 +56,6 @@ func TestTheFieldsOfOrdersAreKeptThroughARestart(t *testing.T) {
 			t.Errorf("stored %d times in a minute", store.Writes())
 		}
 		look(t, s, plan.Leaf{Path: "records.items.note", Use: plan.Read, As: "note", Example: "no ice"})
-		closeShapes(t, s)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := openShapes(t, store, nil)
@@ -67,7 +67,6 @@ func TestTheFieldsOfOrdersAreKeptThroughARestart(t *testing.T) {
 			t.Errorf("unread: %+v", unread)
 		}
 		s.Forget(func(f Field) bool { return f.Use == plan.Unread })
-		closeShapes(t, s)
 	})
 	if strings.Contains(store.Value(venueID), "wish") {
 		t.Error("a field that was forgotten is stored")
@@ -77,7 +76,6 @@ func TestTheFieldsOfOrdersAreKeptThroughARestart(t *testing.T) {
 func TestAFieldIsForgottenWhenNeither200RequestsNorADayHadIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openShapes(t, queuetest.NewStore(), nil)
-		defer closeShapes(t, s)
 		has := func(path string) bool {
 			return strings.Contains(fmt.Sprint(s.Of(venueID).Fields), path)
 		}
@@ -99,7 +97,6 @@ func TestWhatARequestCallsItsFieldsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
 		s := openShapes(t, queuetest.NewStore(), reg)
-		defer closeShapes(t, s)
 		for range 2 {
 			lookAt(s, plan.Leaf{Path: "usual", Use: plan.Read})
 		}
@@ -127,7 +124,6 @@ func TestWhatARequestCallsItsFieldsIsBounded(t *testing.T) {
 
 func TestAnOrderWhoseFieldsCannotBeLookedAtIsAccepted(t *testing.T) {
 	s := openShapes(t, queuetest.NewStore(), nil)
-	defer closeShapes(t, s)
 	b := newTestbed(t, func(o *Options, p *Policy) {
 		o.Shapes, p.Plan = s, leafPlan{p.Plan, func() []plan.Leaf { panic("odd") }}
 	})
@@ -146,16 +142,11 @@ func (p leafPlan) Leaves(contract.PrintRequest) []plan.Leaf { return p.leaves() 
 
 func lookAt(s *Shapes, leaves ...plan.Leaf) { s.look(plan.Venue{ID: venueID}, leaves) }
 
+// openShapes closes them at the end of the test.
 func openShapes(t *testing.T, store kv.Store, reg prometheus.Registerer) *Shapes {
 	t.Helper()
 	s, err := OpenShapes(store, slog.New(slog.DiscardHandler), reg)
 	must(t, err)
+	t.Cleanup(func() { must(t, s.Close(context.Background())) })
 	return s
-}
-
-func closeShapes(t *testing.T, s *Shapes) {
-	t.Helper()
-	if err := s.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
 }

@@ -75,7 +75,7 @@ func TestStrangersWriteFewLinesAndHideNoVenue(t *testing.T) {
 }
 
 func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
-	r := openRejects(t, queuetest.NewStore())
+	r := openRejects(t, queuetest.NewStore(), queuetest.NewStore())
 	_ = r.Close(t.Context())
 	keep := func(one Reject) {
 		must(t, r.keep(one, false))
@@ -102,16 +102,15 @@ func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
 }
 
 func TestACallerThatIsTurnedAwayAgainKeepsItsPlaceInTheStore(t *testing.T) {
-	store := queuetest.NewStore()
-	start := time.Now()
+	store, bodies, start := queuetest.NewStore(), queuetest.NewStore(), time.Now()
 	for i := range 3 {
-		r := openRejects(t, store)
+		r := openRejects(t, store, bodies)
 		r.Keep(Reject{Code: string(WrongPath), Venue: venueID, Address: "192.0.2.7", Count: 2,
 			Time: start.Add(time.Duration(2*i) * time.Minute)})
 		r.Keep(Reject{Code: string(InvalidJSON), Time: start.Add(time.Duration(2*i+1) * time.Minute)})
 		_ = r.Close(t.Context())
 	}
-	r := openRejects(t, store)
+	r := openRejects(t, store, bodies)
 	list := r.List()
 	_ = r.Close(t.Context())
 	if len(list) != 4 || list[1].ID != 1 || list[1].Count != 6 || list[0].ID != 4 ||
