@@ -138,9 +138,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 		return
 	}
 
-	if r.reject != nil {
-		r.reject(one)
-	}
+	r.reject(one)
 }
 
 // entry is the request as Options.Reject gets it.

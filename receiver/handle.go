@@ -142,8 +142,6 @@ func (r *Receiver) record(x *exchange, receipt ticket.Receipt) {
 func (r *Receiver) keepAccepted(x *exchange, receipt ticket.Receipt) {
 	var one Reject
 	switch {
-	case r.reject == nil:
-		return
 	case receipt.Conflict:
 		one = x.entry(reasonConflict, "the id was used before, with other content; "+x.policy.conflictText())
 		if !x.policy.ReportConflict {
@@ -163,11 +161,8 @@ func (r *Receiver) keepAccepted(x *exchange, receipt ticket.Receipt) {
 // codeOf returns the code for an error of Intake. Its status is always 503: after a 4xx the service
 // would not retry.
 func (r *Receiver) codeOf(ctx context.Context, err error) Code {
-	switch {
-	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 		return TooSlow
-	case r.classify == nil:
-		return StorageFailed
 	}
 
 	// A Code of another status would be a mistake in the caller's function; it must not cost an

@@ -119,7 +119,8 @@ func newTestbed(tb testing.TB, change func(*Options, *Policy)) *testbed {
 	p := testPolicy(tb)
 	o := Options{
 		Intake: b.intake, Policy: p, Registerer: b.reg,
-		Logger: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Classify: func(error) Code { return StorageFailed },
+		Logger:   slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Reject: func(r Reject) {
 			b.mu.Lock()
 			defer b.mu.Unlock()

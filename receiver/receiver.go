@@ -48,7 +48,7 @@ type Options struct {
 
 	// Classify returns the code for an error of Intake: one of those that are answered 503; any
 	// other counts as [StorageFailed]. It is not called if the time for the answer is over, which
-	// is [TooSlow]. Nil: always StorageFailed. It is a function because this package does not
+	// is [TooSlow]. Required. It is a function because this package does not
 	// import the queue, whose errors these are.
 	Classify func(error) Code
 
@@ -59,7 +59,7 @@ type Options struct {
 	//     allow_from;
 	//   - without a body, a caller that was turned away (401, 403, and 404 if it names a venue): once for each line
 	//     that is logged about it, which counts those before it.
-	// It is called after the answer was sent, concurrently, and may keep the body. Nil: none is kept.
+	// It is called after the answer was sent, concurrently, and may keep the body. Required.
 	Reject func(Reject)
 
 	// LastRequests has the times of the venues before the start, by id: see [Receiver.LastRequest].

@@ -83,18 +83,13 @@ func oneURL(_ *cobra.Command, args []string) error {
 
 // check refuses values that are out of range.
 func (f *sendFlags) check() error {
-	for _, r := range []struct {
-		flag             string
-		given, low, high float64
-	}{
-		{"count", float64(f.count), 0, 1e9},
-		{"rate", f.rate, 0, 1e6}, // orders a second
-		{"concurrency", float64(f.concurrency), 1, 10_000},
-	} {
-		// Written this way, because NaN fails every comparison.
-		if !(r.given >= r.low && r.given <= r.high) {
-			return usageError{fmt.Errorf("--%s: %v is out of range; use %.0f to %.0f", r.flag, r.given, r.low, r.high)}
-		}
+	switch {
+	case f.count < 0:
+		return usageError{fmt.Errorf("--count %d: use 0 or more", f.count)}
+	case !(f.rate >= 0): // NaN too
+		return usageError{fmt.Errorf("--rate %v: use 0 or more", f.rate)}
+	case f.concurrency < 1:
+		return usageError{fmt.Errorf("--concurrency %d: use 1 or more", f.concurrency)}
 	}
 	return nil
 }

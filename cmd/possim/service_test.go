@@ -68,7 +68,7 @@ func TestAUsageErrorNamesTheValidValues(t *testing.T) {
 		"send --venue x http://k/":               "is not a UUID",
 		"send --count -1 http://k/":              "--count",
 		"send --rate NaN http://k/":              "--rate",
-		"send --concurrency 0 http://k/":         "use 1 to 10000",
+		"send --concurrency 0 http://k/":         "use 1 or more",
 		"check http://k/ http://l/":              "give the URL of one webhook",
 		"check --burst 0 http://k/":              "use 1 or more",
 		"check --venue harbour-grill http://k/x": "is not a UUID",

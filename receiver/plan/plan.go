@@ -110,10 +110,9 @@ type Result struct {
 // Compile checks c and makes a [Plan] of it. The error joins one [Problem] for each
 // mistake, so that the operator can correct all of them at once.
 //
-// For a configuration file, package config has found most of these mistakes before, and the operator reads
-// its messages, which name the line. They are checked here too, because a Config may come from elsewhere.
+// Package config has checked the names of stations and venues.
 func Compile(c Config) (*Plan, error) {
-	p := &Plan{fallback: strings.TrimSpace(c.Fallback), logs: slices.Clone(c.Logs), silenced: map[string]bool{}}
+	p := &Plan{fallback: c.Fallback, logs: slices.Clone(c.Logs), silenced: map[string]bool{}}
 	var problems []error
 	bad := func(path, format string, args ...any) {
 		problems = append(problems, &Problem{Path: path, Msg: fmt.Sprintf(format, args...)})
@@ -125,9 +124,6 @@ func Compile(c Config) (*Plan, error) {
 		if compiled.when != nil {
 			p.read.add(compiled.when)
 		}
-	}
-	if p.fallback == "" {
-		bad("fallback", "missing; name the station for items that no route matches")
 	}
 
 	p.paths = compilePaths(c.Fields, func(name, format string, args ...any) {

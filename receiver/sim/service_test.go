@@ -82,7 +82,7 @@ func TestATokenExpiresAfterFifteenMinutes(t *testing.T) {
 }
 
 func TestATokenAllowsItsVenueAndScopesOnly(t *testing.T) {
-	s := newService(func(o *Options) { o.Venues[1].Scopes = []string{"checks:read"}; o.Prefix = "api/" })
+	s := newService(func(o *Options) { o.Venues[1].Scopes = []string{"checks:read"}; o.Prefix = "/api" })
 	a, b := tokenFor(t, s, venueA), tokenFor(t, s, venueB)
 	const employees, periods = "/v1/labor/employees", "/v1/labor/payrollperiods?venueId="
 	for _, c := range []struct {

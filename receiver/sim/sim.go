@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +36,7 @@ const (
 // request.
 type Options struct {
 	// Prefix is put before every path, for example /api; LaborPrefix between it and the paths of the labor
-	// calls. Default: none.
+	// calls. They begin with a slash and end without one. Default: none.
 	Prefix, LaborPrefix string
 	// CursorAt is where a page of employees names the next one: a dotted path into the envelope, or
 	// "header:" and a name. Default: [contract.FieldNextCursor].
@@ -94,10 +93,6 @@ type venue struct {
 
 // New makes a service. It checks nothing: a test may want a venue with a wrong id or zone.
 func New(o Options) *Service {
-	for _, p := range []*string{&o.Prefix, &o.LaborPrefix} {
-		*p = strings.TrimSuffix("/"+strings.Trim(*p, "/"), "/")
-	}
-
 	o.CursorAt = cmp.Or(o.CursorAt, contract.FieldNextCursor)
 	o.MaxLimit = cmp.Or(o.MaxLimit, 100)
 
