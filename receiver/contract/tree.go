@@ -178,16 +178,10 @@ func parseWith(body []byte, options ...jsontext.Options) (Value, error) {
 	decoder := decoders.Get().(*jsontext.Decoder)
 	defer decoders.Put(decoder)
 	decoder.Reset(bytes.NewBuffer(body), options...)
-	reader := treeReader{
-		text: string(body), isUnicode: utf8.Valid(body),
-		dec:   decoder,
-		nodes: make([]node, 0, min(countValues(body), maxValues)),
-	}
+	reader := treeReader{text: string(body), isUnicode: utf8.Valid(body), dec: decoder,
+		nodes: make([]node, 0, min(countValues(body), maxValues))}
 
-	err := reader.read()
-	for len(reader.open) > 0 {
-		reader.end()
-	}
+	err := reader.body()
 	decoder.Reset(noBody) // or it would keep the body
 	return reader.nodes, err
 }
@@ -198,22 +192,16 @@ type treeReader struct {
 	text      string // the body
 	isUnicode bool
 	nodes     []node
-	open      []int  // the objects and lists whose end was not reached
-	key       string // of the member whose value comes next
-	hasKey    bool
+	depth     int // of objects and lists whose end was not reached
 }
 
-func (t *treeReader) read() error {
-	for first := true; first || len(t.open) > 0; first = false {
-		kind, err := t.dec.PeekKind(), error(nil)
-		if strings.IndexByte("{[}]", byte(kind)) >= 0 {
-			err = t.bracket(kind)
-		} else {
-			err = t.scalar(kind)
-		}
-		if err != nil {
-			return err
-		}
+// body reads one object, and nothing else.
+func (t *treeReader) body() error {
+	if kind := t.dec.PeekKind(); kind != '{' && kind != 0 { // 0 is an error, which value returns
+		return &InvalidJSON{0, "want an object, got " + (Value{{kind: kind}}).typeName()}
+	}
+	if err := t.value(""); err != nil {
+		return err
 	}
 
 	if rest := strings.TrimLeft(t.text[t.dec.InputOffset():], " \t\r\n"); rest != "" {
@@ -222,82 +210,93 @@ func (t *treeReader) read() error {
 	return nil
 }
 
-// bracket reads the begin or the end of an object or a list.
-func (t *treeReader) bracket(kind jsontext.Kind) error {
-	_, err := t.dec.ReadToken()
-	switch {
-	case err != nil:
+// value reads the value of a member, or an element of a list, which has no key.
+func (t *treeReader) value(key string) error {
+	kind := t.dec.PeekKind()
+	if kind != '{' && kind != '[' {
+		text, err := t.scalar(key == FieldID)
+		if err != nil {
+			return err
+		}
+		return t.add(node{kind: kind, key: key, text: text})
+	}
+
+	if _, err := t.dec.ReadToken(); err != nil {
 		return err
-	case kind == '}' || kind == ']':
-		t.end()
-		return nil
-	case kind == '[' && len(t.nodes) == 0:
-		return &InvalidJSON{0, "want an object, got an array"}
-	case len(t.open) == maxNesting-1:
+	}
+	if t.depth == maxNesting-1 {
 		return overLimit(FieldRecords, tooDeep)
 	}
 
-	// Its text runs to the end of the body until end cuts it.
-	if err := t.add(kind, t.text[t.dec.InputOffset()-1:]); err != nil {
+	at, from := len(t.nodes), t.dec.InputOffset()-1
+	if err := t.add(node{kind: kind, key: key}); err != nil {
 		return err
 	}
-	t.open = append(t.open, len(t.nodes)-1)
-	return nil
+
+	t.depth++
+	err := t.parts(kind)
+	t.depth--
+
+	// After an error the value is its part before that.
+	t.nodes[at].size = int32(len(t.nodes) - at)
+	t.nodes[at].text = t.text[from:t.dec.InputOffset()]
+	return err
 }
 
-// scalar reads a key, or a value that holds no others.
-func (t *treeReader) scalar(kind jsontext.Kind) error {
+// parts reads the members of an object or the elements of a list, and its end.
+func (t *treeReader) parts(of jsontext.Kind) error {
+	for {
+		if kind := t.dec.PeekKind(); kind == '}' || kind == ']' {
+			_, err := t.dec.ReadToken()
+			return err
+		}
+
+		key, err := "", error(nil)
+		if of == '{' {
+			key, err = t.scalar(false)
+		}
+		if err == nil {
+			err = t.value(key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// scalar reads a key, or a value that holds no others: of a string the text that it spells. exactly says that a string
+// that is not Unicode is quoted as it is spelled.
+func (t *treeReader) scalar(exactly bool) (string, error) {
 	value, err := t.dec.ReadValue()
 	if err != nil {
-		return err
+		return "", err
 	}
 
 	end := int(t.dec.InputOffset())
 	text := t.text[end-len(value) : end]
-	if len(t.open) == 0 {
-		return &InvalidJSON{0, "want an object, got " + (Value{{kind: kind}}).typeName()}
+	if text[0] != '"' {
+		return text, nil
 	}
 
-	if kind == '"' {
-		isKey := !t.hasKey && t.nodes[t.open[len(t.open)-1]].kind == '{'
-		text = t.unquoted(text, !isKey && t.hasKey && t.key == FieldID)
-		if isKey {
-			t.key, t.hasKey = text, true
-			return nil
-		}
-	}
-	return t.add(kind, text)
-}
-
-// unquoted is the text that a string spells. exactly says that a string that is not Unicode is quoted as it is spelled.
-func (t *treeReader) unquoted(text string, exactly bool) string {
 	inside := text[1 : len(text)-1]
 	if t.isUnicode && strings.IndexByte(inside, '\\') < 0 {
-		return inside
+		return inside, nil
 	}
 
 	spelled, err := jsontext.AppendUnquote(nil, text)
 	if err != nil && exactly {
-		return strconv.Quote(inside)
+		return strconv.Quote(inside), nil
 	}
-	return string(spelled)
+	return string(spelled), nil
 }
 
-func (t *treeReader) add(kind jsontext.Kind, text string) error {
+func (t *treeReader) add(one node) error {
 	if len(t.nodes) == maxValues {
 		return overLimit(FieldRecords, fmt.Sprintf("more than %d values in the request", maxValues))
 	}
-	t.nodes = append(t.nodes, node{kind: kind, index: int32(len(t.nodes)), size: 1, key: t.key, text: text})
-	t.key, t.hasKey = "", false
+	one.index, one.size = int32(len(t.nodes)), 1
+	t.nodes = append(t.nodes, one)
 	return nil
-}
-
-// end closes the last object or list that is open, and cuts its text after the closing bracket.
-func (t *treeReader) end() {
-	whole := &t.nodes[t.open[len(t.open)-1]]
-	whole.size = int32(len(t.nodes)) - whole.index
-	whole.text = whole.text[:len(whole.text)-(len(t.text)-int(t.dec.InputOffset()))]
-	t.open = t.open[:len(t.open)-1]
 }
 
 // parseError converts an error of the JSON parser.
