@@ -60,16 +60,8 @@ func TestAnExpressionThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.
 		t.Error(got)
 	}
 	// A failure is counted for each item: the route matched none of them.
-	if r.FailureCount != 3 {
+	if r.FailureCount != 3 || !strings.HasPrefix(r.Failure, "routes[0].when: records[0].items[0]: failed at ") {
 		t.Errorf("%d failures: %s", r.FailureCount, r.Failure)
-	}
-}
-
-func TestAllFailuresAreCountedAndTheFirstIsNamed(t *testing.T) {
-	r := split(t, Config{Routes: []Route{{When: `item.name > 1`, To: []string{"bar"}}}},
-		`{"id":"r","items":[{"name":2},{"name":"a"},{"name":"b"}]}`)
-	if r.FailureCount != 2 || r.Failure != "routes[0].when: records[0].items[1]: failed at 1:11" {
-		t.Errorf("%d failed, the first: %s", r.FailureCount, r.Failure)
 	}
 }
 

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -72,7 +71,7 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		"one order at a time": {"late, first at: a burst of 60 orders, 64 at a time; the check ended there",
 			oneAtATime},
 		"it hangs up": {"an order: ", func(k *kitchen) {
-			k.before = func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
+			k.before = func(*http.Request) int { panic(http.ErrAbortHandler) }
 		}},
 
 		// Its wrong duplicates. Its answers do not show them.
@@ -80,9 +79,7 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 			quietly(func(k *kitchen) { k.key = func(contract.PrintRequest) string { return "" } })},
 		"it prints retries": {
 			`of "retries: a higher retryCount, another timestamp": #`,
-			quietly(func(k *kitchen) {
-				k.key = func(p contract.PrintRequest) string { return p.ID + string(retry(p)) }
-			}),
+			quietly(func(k *kitchen) { k.key = func(p contract.PrintRequest) string { return p.ID + retry(p) } }),
 		},
 		"two at once are both new": {"; 5 of \"the same request eight times at once\": #",
 			quietly(func(k *kitchen) { k.sees = 50 * time.Millisecond })},
@@ -103,15 +100,13 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		"refused ids are stored": {"1 of \"an order after it was refused for its venue\": #",
 			quietly(func(k *kitchen) { k.storesFirst = true })},
 		"it prints what it refuses": {"refused: want never come out, got", func(k *kitchen) {
-			k.before = func(_ http.ResponseWriter, r *http.Request) bool { return false }
 			k.unknown = 200
-			k.opened = func(w http.ResponseWriter, r *http.Request, p contract.PrintRequest) bool {
+			k.opened = func(r *http.Request, p contract.PrintRequest) int {
 				if r.Header.Get(contract.HeaderVenue) == venueA || r.Header.Get(contract.HeaderVenue) == venueB {
-					return false
+					return 0
 				}
 				k.print(p)
-				w.WriteHeader(403)
-				return true
+				return 403
 			}
 		}},
 
@@ -191,12 +186,11 @@ func quietly(change func(*kitchen)) func(*kitchen) {
 
 func before(status int, which func(*http.Request) bool) func(*kitchen) {
 	return func(k *kitchen) {
-		k.before = func(w http.ResponseWriter, r *http.Request) bool {
+		k.before = func(r *http.Request) int {
 			if which(r) {
-				w.WriteHeader(status)
-				return true
+				return status
 			}
-			return false
+			return 0
 		}
 	}
 }
@@ -204,18 +198,13 @@ func before(status int, which func(*http.Request) bool) func(*kitchen) {
 // refuses has an endpoint answer correct requests with a status.
 func refuses(status int, which func(contract.PrintRequest) bool) func(*kitchen) {
 	return func(k *kitchen) {
-		k.opened = func(w http.ResponseWriter, _ *http.Request, p contract.PrintRequest) bool {
+		k.opened = func(_ *http.Request, p contract.PrintRequest) int {
 			if which(p) {
-				w.WriteHeader(status)
-				return true
+				return status
 			}
-			return false
+			return 0
 		}
 	}
-}
-
-func twoCopies(k *kitchen) {
-	k.store = func(p contract.PrintRequest) { k.queue = append(k.queue, p, p) }
 }
 
 // keeps drops orders that do not fit into its queue.
@@ -265,11 +254,11 @@ func samePicture(k *kitchen) {
 func slowly(takes time.Duration, first int32) func(*kitchen) {
 	return func(k *kitchen) {
 		var n atomic.Int32
-		k.opened = func(http.ResponseWriter, *http.Request, contract.PrintRequest) bool {
+		k.opened = func(*http.Request, contract.PrintRequest) int {
 			if n.Add(1) > first {
 				time.Sleep(takes)
 			}
-			return false
+			return 0
 		}
 	}
 }
@@ -277,11 +266,11 @@ func slowly(takes time.Duration, first int32) func(*kitchen) {
 // oneAtATime uses a channel, because a mutex does not count as durably blocked: it would stop the bubble's clock.
 func oneAtATime(k *kitchen) {
 	one := make(chan struct{}, 1)
-	k.opened = func(http.ResponseWriter, *http.Request, contract.PrintRequest) bool {
+	k.opened = func(*http.Request, contract.PrintRequest) int {
 		one <- struct{}{}
 		time.Sleep(150 * time.Millisecond)
 		<-one
-		return false
+		return 0
 	}
 }
 
@@ -295,12 +284,11 @@ func busy(k *kitchen) {
 func locked(k *kitchen) {
 	var mu sync.Mutex
 	working := map[string]bool{}
-	k.opened = func(w http.ResponseWriter, r *http.Request, p contract.PrintRequest) bool {
+	k.opened = func(r *http.Request, p contract.PrintRequest) int {
 		mu.Lock()
 		defer mu.Unlock()
 		if working[p.ID] {
-			w.WriteHeader(503)
-			return true
+			return 503
 		}
 		working[p.ID] = true
 		mu.Unlock()
@@ -309,10 +297,8 @@ func locked(k *kitchen) {
 		if r.Context().Err() == nil {
 			delete(working, p.ID)
 		}
-		return false
+		return 0
 	}
 }
 
-func retry(p contract.PrintRequest) json.Number {
-	return json.Number(p.Records[0].Fields.Get("retryCount").Text())
-}
+func retry(p contract.PrintRequest) string { return p.Records[0].Fields.Get("retryCount").Text() }

@@ -89,7 +89,7 @@ func Check(ctx context.Context, o CheckOptions) []Result {
 		o.Transport = transport
 	}
 
-	c := &checker{o: o, sent: map[string]*sentRequest{}}
+	c := &checker{o: o, sheets: map[Slip]*sheet{}, sent: map[string]*sentRequest{}}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	defer c.stop()
 
@@ -123,8 +123,8 @@ type checker struct {
 	broken  bool        // it was not accepted
 	// restarted says that the endpoint was killed and answers again.
 	restarted bool
-	gaveUp    int      // orders that were waited for in vain
-	sheets    []*sheet // the tickets that came out so far
+	gaveUp    int             // orders that were waited for in vain
+	sheets    map[Slip]*sheet // the tickets that came out so far
 
 	mu              sync.Mutex // guards the fields below
 	number          int        // of the last order

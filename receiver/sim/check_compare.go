@@ -54,20 +54,20 @@ func (c *checker) compare(slips []Slip, all bool) *comparison {
 		usual: map[string]bool{},
 	}
 
-	for i, s := range slips {
-		if i == len(c.sheets) {
-			c.sheets = append(c.sheets, nil)
+	for _, s := range slips {
+		page := c.sheets[s]
+		if page == nil {
+			page = newSheet(s)
+			c.sheets[s] = page
 		}
-		if c.sheets[i] == nil || c.sheets[i].Slip != s {
-			c.sheets[i] = newSheet(s)
-		}
-		c.sheets[i].items = nil
-		for n := range c.sheets[i].numbers {
-			k.byNumber[n] = append(k.byNumber[n], c.sheets[i])
+
+		page.items = nil
+		k.pages = append(k.pages, page)
+		for n := range page.numbers {
+			k.byNumber[n] = append(k.byNumber[n], page)
 		}
 	}
 
-	k.pages = c.sheets[:len(slips)]
 	for _, w := range c.wanted() {
 		if all || k.orders[w.number] == nil {
 			k.locate(w)

@@ -24,20 +24,22 @@ func TestARightIntegratorPassesEveryRow(t *testing.T) {
 		"it uses 403 only":         func(k *kitchen) { k.noVenue, k.noDevice = 403, 403 },
 		"it marks duplicates only": func(k *kitchen) { k.duplicatesOnly = true },
 		"it takes almost five seconds": func(k *kitchen) {
-			k.opened = func(http.ResponseWriter, *http.Request, contract.PrintRequest) bool {
+			k.opened = func(*http.Request, contract.PrintRequest) int {
 				time.Sleep(4900 * time.Millisecond)
-				return false
+				return 0
 			}
 			k.burst = 300
 		},
-		"capitals on narrow paper":          func(k *kitchen) { k.slip.loud, k.slip.width = true, 14 },
-		"quantities behind names":           func(k *kitchen) { k.slip.after = true },
-		"bullets":                           func(k *kitchen) { k.slip.bullets = true },
-		"voids in its own language":         func(k *kitchen) { k.slip.voidWord = "取消" },
-		"a mark on each line of a void":     func(k *kitchen) { k.slip.marks, k.slip.width = true, 20 },
-		"other scripts are drawn":           func(k *kitchen) { k.slip.draws = true },
-		"both records on one slip":          func(k *kitchen) { k.split = false },
-		"a slip at the station and another": twoCopies,
+		"capitals on narrow paper":      func(k *kitchen) { k.slip.loud, k.slip.width = true, 14 },
+		"quantities behind names":       func(k *kitchen) { k.slip.after = true },
+		"bullets":                       func(k *kitchen) { k.slip.bullets = true },
+		"voids in its own language":     func(k *kitchen) { k.slip.voidWord = "取消" },
+		"a mark on each line of a void": func(k *kitchen) { k.slip.marks, k.slip.width = true, 20 },
+		"other scripts are drawn":       func(k *kitchen) { k.slip.draws = true },
+		"both records on one slip":      func(k *kitchen) { k.split = false },
+		"a slip at the station and another": func(k *kitchen) {
+			k.store = func(p contract.PrintRequest) { k.queue = append(k.queue, p, p) }
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +91,7 @@ func TestWhatNothingSeesIsUnseen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				said := false
-				for _, r := range checked(t, newRightKitchen(), c.change) {
+				for _, r := range checked(t, newKitchen(), c.change) {
 					if r.Verdict == Fail {
 						t.Errorf("%s fails: %s", r.Name, r.Got)
 					}
@@ -156,7 +158,7 @@ func TestAnAddressMustBeHTTPSOrOfThisMachine(t *testing.T) {
 // judged runs the check against a kitchen in a bubble. It must take two minutes at most.
 func judged(t *testing.T, change func(*kitchen), judge func(*testing.T, []Result)) {
 	synctest.Test(t, func(t *testing.T) {
-		k, began := newRightKitchen(), time.Now()
+		k, began := newKitchen(), time.Now()
 		change(k)
 		results := checked(t, k, func(*kitchen, *CheckOptions) {})
 		if took := time.Since(began); took > 2*time.Minute {
@@ -164,12 +166,6 @@ func judged(t *testing.T, change func(*kitchen), judge func(*testing.T, []Result
 		}
 		judge(t, results)
 	})
-}
-
-func newRightKitchen() *kitchen {
-	k := newKitchen()
-	k.slip.voidWord = "VOID"
-	return k
 }
 
 func checked(t *testing.T, k *kitchen, change func(*kitchen, *CheckOptions)) []Result {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +17,18 @@ import (
 )
 
 // A kitchen is an integration in memory, an endpoint and its printer, as the contract requires. Its fields
-// make it wrong, one at a time. The functions return true if they have answered.
+// make it wrong, one at a time. before and opened return the status of the answer; 0: none yet.
 type kitchen struct {
 	silent         bool // its answers have no field "duplicate"
 	duplicatesOnly bool // only its answers to duplicates have that field
 	storesFirst    bool // it stores the id before it checks the request
-	mode           contract.Mode
 
 	// The statuses it answers with; 200 for a mistake: it does not see it.
 	noVenue, unknown, noDevice, notJSON, mismatch, done, duplicate int
 
-	before func(http.ResponseWriter, *http.Request) bool                        // called before it checks the headers
-	opened func(http.ResponseWriter, *http.Request, contract.PrintRequest) bool // called when the request is correct
-	key    func(contract.PrintRequest) string                                   // it deduplicates by; "": nothing
+	before func(*http.Request) int                        // called before it checks the headers
+	opened func(*http.Request, contract.PrintRequest) int // called when the request is correct
+	key    func(contract.PrintRequest) string             // it deduplicates by; "": nothing
 
 	sees time.Duration // between the look-up of a key and storing it
 
@@ -55,49 +55,54 @@ func newKitchen() *kitchen {
 	k := &kitchen{
 		noVenue: 401, unknown: 403, noDevice: 401, notJSON: 400, mismatch: 400, done: 200, duplicate: 200,
 		seen: map[string]bool{}, key: func(p contract.PrintRequest) string { return p.ID }, split: true, burst: 60,
-		slip: layout{depth: 99, items: 999, width: 30},
+		slip: layout{depth: 99, items: 999, width: 30, voidWord: "VOID"}, unreached: func() {},
+		before: func(*http.Request) int { return 0 },
+		opened: func(*http.Request, contract.PrintRequest) int { return 0 },
 	}
 	k.store = func(p contract.PrintRequest) { k.queue = append(k.queue, p) }
-	k.unreached = func() {}
 	return k
 }
 
 func (k *kitchen) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	if err != nil || k.before != nil && k.before(w, r) {
+	if err != nil {
 		return
 	}
-	if p, err := contract.Open(body, k.mode); err == nil && k.storesFirst {
+	p, err := contract.Open(body, contract.Lenient)
+	if err == nil && k.storesFirst {
 		defer k.remember(p)
 	}
+	status := cmp.Or(k.before(r), k.ofHeaders(r))
+	if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
+		status = cmp.Or(status, k.notJSON)
+	}
+	if err != nil {
+		status = cmp.Or(status, k.mismatch)
+	}
+	if status == 0 {
+		status = k.opened(r, p)
+	}
+	if status != 0 {
+		w.WriteHeader(status)
+		return
+	}
+	k.accept(w, r, p)
+}
+
+// ofHeaders is the status for headers that are wrong.
+func (k *kitchen) ofHeaders(r *http.Request) int {
 	venueID, _ := contract.CanonicalID(r.Header.Get(contract.HeaderVenue))
 	switch _, there := r.Header[http.CanonicalHeaderKey(contract.HeaderVenue)]; {
 	case r.Method != http.MethodPost:
-		w.WriteHeader(405)
-		return
+		return 405
 	case !there && k.noVenue != 200:
-		w.WriteHeader(k.noVenue)
-		return
+		return k.noVenue
 	case venueID != venueA && venueID != venueB && k.unknown != 200:
-		w.WriteHeader(k.unknown)
-		return
+		return k.unknown
 	case r.Header.Get(contract.HeaderDevice) == "" && k.noDevice != 200:
-		w.WriteHeader(k.noDevice)
-		return
+		return k.noDevice
 	}
-
-	p, err := contract.Open(body, k.mode)
-	if _, ok := errors.AsType[*contract.InvalidJSON](err); ok {
-		w.WriteHeader(k.notJSON)
-		return
-	}
-	if err != nil {
-		w.WriteHeader(k.mismatch)
-		return
-	}
-	if k.opened == nil || !k.opened(w, r, p) {
-		k.accept(w, r, p)
-	}
+	return 0
 }
 
 func (k *kitchen) accept(w http.ResponseWriter, r *http.Request, p contract.PrintRequest) {

@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -202,29 +200,22 @@ func (p webhookPost) exchange(ctx context.Context, through http.RoundTripper, to
 
 	resp, err := through.RoundTrip(req)
 	if err != nil {
-		return 0, nil, withoutURL(ctx, err)
+		return 0, nil, reasonOf(ctx, err)
 	}
 
 	defer resp.Body.Close()
 	// The rest of a longer answer is not read: the status alone decides.
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return 0, nil, withoutURL(ctx, err)
+		return 0, nil, reasonOf(ctx, err)
 	}
 	return resp.StatusCode, answer, nil
 }
 
-// withoutURL returns the reason of an error without the URL, which may contain a secret.
-func withoutURL(ctx context.Context, err error) error {
+// reasonOf is an error of a RoundTripper, for people. It has no URL, which may contain a secret.
+func reasonOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	}
-
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err
-	}
-	if timed, ok := errors.AsType[net.Error](err); ok && timed.Timeout() {
-		return errTimeOut
 	}
 	return errors.New(excerpt([]byte(err.Error()))) // net/http quotes the other side's bytes
 }
