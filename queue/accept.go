@@ -275,7 +275,7 @@ func (a *acceptOp) enqueue(b *batch, made []newTicket, shares []share) {
 			}
 		}
 	}
-	b.newJobNotes = append(b.newJobNotes, note{accepted: a})
+	b.newJobNotes = append(b.newJobNotes, note{accepted: a, size: a.size})
 }
 
 // received is when the request came in.

@@ -220,7 +220,7 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 
 	if s.MadeFrom != 0 || s.FromDaemon { // no request made it
 		b.newJobNotes = append(b.newJobNotes, note{
-			logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload},
+			logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload}, size: smallOp + len(payload),
 		})
 	}
 	if s.Req != 0 {

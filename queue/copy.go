@@ -52,13 +52,13 @@ type copier struct {
 
 // add hands the lines of a commit to the log. It never blocks.
 func (c *copier) add(notes []note) {
-	size := int64(0)
-	for i := range notes {
-		size += int64(notes[i].size())
-	}
-
 	if len(notes) == 0 {
 		return
+	}
+
+	size := int64(0)
+	for i := range notes {
+		size += int64(notes[i].size)
 	}
 
 	if c.waiting.Load()+size > maxWaiting || len(c.notes) == cap(c.notes) {
@@ -136,7 +136,7 @@ func (c *copier) line() logLine {
 // write appends lines. After an error nothing is written until a new log begins.
 func (c *copier) write(notes []note) {
 	for i := range notes {
-		c.waiting.Add(-int64(notes[i].size()))
+		c.waiting.Add(-int64(notes[i].size))
 		if c.log == nil {
 			c.gap.Store(true)
 			continue
@@ -199,6 +199,7 @@ type note struct {
 	logLine
 	accepted *acceptOp
 	payloads [][]byte // of Made
+	size     int      // about how many bytes it keeps in memory
 }
 
 // noteState adds the state of a job to the copy's log.
@@ -206,9 +207,8 @@ func (b *batch) noteState(job uint64, s jobState) {
 	if s.State == ticket.Shown {
 		return
 	}
-	b.stateNotes = append(b.stateNotes, note{logLine: logLine{
-		Job: &loggedJob{job, s.Station, s.State, s.Doubts, s.Why, s.PrintedBy, s.ReprintedAs},
-	}})
+	line := logLine{Job: &loggedJob{job, s.Station, s.State, s.Doubts, s.Why, s.PrintedBy, s.ReprintedAs}}
+	b.stateNotes = append(b.stateNotes, note{logLine: line, size: smallOp})
 }
 
 // notes are the lines of a batch. New jobs come first: if the power fails in the middle, the log never says that a job
@@ -219,19 +219,6 @@ func (b *batch) notes() []note {
 		all[i].At, all[i].Running = b.wall.UTC(), b.now.Milliseconds()
 	}
 	return all
-}
-
-// size is about how many bytes a note keeps in memory.
-func (n *note) size() int {
-	if n.accepted != nil {
-		return n.accepted.size
-	}
-
-	size := smallOp
-	for _, p := range n.payloads {
-		size += len(p)
-	}
-	return size
 }
 
 // appendTo appends the line. A ticket is JSON on one line already: to have it encoded once more takes longer than all

@@ -126,7 +126,7 @@ func TestALogThatCannotKeepUpDelaysNoCommit(t *testing.T) {
 	small := &copier{q: q.Queue, notes: make(chan []note, 2)}
 	for n, tooMuch := range []bool{false, true} {
 		few.add([]note{{}})
-		small.add([]note{{payloads: [][]byte{make([]byte, maxWaiting/2)}}})
+		small.add([]note{{size: maxWaiting/2 + 1}})
 		wantEqual(t, few.gap.Load(), tooMuch, n)
 		wantEqual(t, small.gap.Load(), tooMuch, n)
 	}
