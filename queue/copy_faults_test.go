@@ -165,8 +165,7 @@ func TestTwoDaemonsDoNotShareAFolderOfCopies(t *testing.T) {
 		q.open()
 		other.stop()
 		must(t, os.WriteFile(other.o.Path, []byte("damaged"), 0o600))
-		r, err := store.Recover(other.o.Path, other.o.Copy, Check, Contents, store.System)
-		wantTrue(t, err == nil && r.Base == "", r, err)
+		wantEqual(t, other.replace().Base, "")
 		other.open()
 		must(t, q.CopyProblem())
 		wantTrue(t, q.Ready() == nil, q.Ready())
@@ -292,7 +291,7 @@ func TestTheNewestTwoDamagedFilesAreKept(t *testing.T) {
 	q := withHistory(t)
 	for n := range 4 {
 		must(t, os.WriteFile(q.o.Path, []byte(id(n)), 0o600))
-		must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+		q.replace()
 	}
 	var kept []string
 	for _, name := range matches(q.o.Path + ".corrupt-*") {

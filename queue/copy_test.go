@@ -38,8 +38,8 @@ func TestWithoutACopyAnEmptyFileBeginsAndEachStationIsTold(t *testing.T) {
 	q.stop()
 	must(t, os.RemoveAll(q.o.Copy))
 	must(t, os.WriteFile(q.o.Path, []byte("damaged"), 0o600))
-	r, err := store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)
-	wantTrue(t, err == nil && r.Base+r.String() != "" && r.Kept != "" && !r.From.IsZero(), r, err)
+	r := q.replace()
+	wantTrue(t, r.Base+r.String() != "" && r.Kept != "" && !r.From.IsZero(), r)
 	q.open()
 	want := "Orders before " + ticket.Clock(r.From, "Europe/Rome") + " may be missing: check the till"
 	for range 2 { // once
@@ -199,7 +199,7 @@ func TestARecordThatCannotBeReadEndsTheQueueAndTheNextStartTakesTheCopy(t *testi
 	must(t, q.Close())
 	q.Queue = nil
 	wantErr(t, store.Suspected(q.o.Path), ErrDamaged)
-	must(t, errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+	q.replace()
 	must(t, store.Suspected(q.o.Path))
 	q.wantHistory(true)
 }
@@ -242,9 +242,7 @@ func TestACopyIsRestoredByHandFromAnotherFolderOrOneFile(t *testing.T) {
 	for _, from := range []string{"folder", "file"} {
 		t.Run(from, func(t *testing.T) {
 			old := withHistory(t)
-			q := start(t)
-			q.stop()
-			withCopies(&q.o)
+			q := newQueue(t, withCopies)
 			q.inBubble(func() {
 				q.accept(order("x", "grill"))
 				synctest.Wait()
@@ -284,15 +282,11 @@ type evening struct {
 	all     []string // requests
 }
 
-func noSync(*os.File) error { return nil }
-
 // newEvening makes base copies, prints, leaves tickets waiting, held, failed and in doubt, moves and reprints some.
 func newEvening(t *testing.T) *evening {
 	t.Helper()
 	e := &evening{printed: map[string]int{}}
-	q := start(t)
-	q.stop()
-	withCopies(&q.o)
+	q := newQueue(t, withCopies)
 	e.dir = filepath.Dir(q.o.Path)
 	request := func(stations ...string) string {
 		name := id(len(e.all))
@@ -406,12 +400,9 @@ func (e *evening) judgeSome(t *testing.T, n int) {
 
 // judge starts the queue with a damaged file as a daemon does, has everything printed, and judges the papers.
 func (e *evening) judge(t *testing.T, change func(t *testing.T, path string)) {
-	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
-	withCopies(&o)
-	must(t, os.CopyFS(o.Copy, os.DirFS(filepath.Join(e.dir, "queue.db.copy"))))
-	change(t, o.Path)
-
-	q := &testQueue{t: t, o: o, disk: &disk{}}
+	q := newQueue(t, withCopies)
+	must(t, os.CopyFS(q.o.Copy, os.DirFS(filepath.Join(e.dir, "queue.db.copy"))))
+	change(t, q.o.Path)
 	q.startAsADaemon()
 	printed := map[string]int{}
 	for _, station := range []string{"grill", "bar", "cold"} {
@@ -446,16 +437,14 @@ const checkEnv = "TICKETRAIL_TEST_CHECK_COPY"
 func (q *testQueue) startAsADaemon() {
 	q.t.Helper()
 	if _, err := os.Stat(q.o.Path); err == nil && checkApart(q.o.Path) != nil {
-		q.must(errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
+		q.replace()
 	}
-	hooks := store.Hooks{Commit: q.disk.commit, Sync: noSync, Link: os.Link, Rename: os.Rename}
-	opened, err := open(q.o, hooks)
+	err := q.tryToOpen()
 	if errors.Is(err, ErrDamaged) {
-		q.must(errOf(store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)))
-		opened, err = open(q.o, hooks)
+		q.replace()
+		err = q.tryToOpen()
 	}
 	q.must(err)
-	q.Queue = opened
 	q.must(q.TellStations(bg, []string{"grill", "bar", "cold"}, ""))
 	q.checkBooks()
 }

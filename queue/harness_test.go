@@ -42,19 +42,24 @@ type testQueue struct {
 	unsound bool
 }
 
-// start opens a queue. When the test ends the books must balance and Check must pass.
-func start(t testing.TB, change ...func(*Options)) *testQueue {
-	t.Helper()
-	o := Options{
+// newQueue is a queue that has no file yet. When the test ends the books must balance and Check must pass.
+func newQueue(t testing.TB, change ...func(*Options)) *testQueue {
+	q := &testQueue{t: t, disk: &disk{}, o: Options{
 		Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true,
 		DedupRetention: 168 * time.Hour, HistoryRetention: 72 * time.Hour,
-	}
+	}}
 	for _, f := range change {
-		f(&o)
+		f(&q.o)
 	}
-	q := &testQueue{t: t, o: o, disk: &disk{}}
-	q.open()
 	t.Cleanup(q.stop)
+	return q
+}
+
+// start opens a new queue.
+func start(t testing.TB, change ...func(*Options)) *testQueue {
+	t.Helper()
+	q := newQueue(t, change...)
+	q.open()
 	return q
 }
 
@@ -88,11 +93,17 @@ func pairs(t *testing.T, f func(t *testing.T, q *testQueue, end commitResult)) {
 
 func (q *testQueue) open() {
 	q.t.Helper()
+	q.must(q.tryToOpen())
+	q.checkBooks()
+}
+
+func (q *testQueue) tryToOpen() error {
 	noSync := func(*os.File) error { return nil }
 	opened, err := open(q.o, store.Hooks{Commit: q.disk.commit, Sync: noSync, Link: os.Link, Rename: os.Rename})
-	q.must(err)
-	q.Queue = opened
-	q.checkBooks()
+	if err == nil {
+		q.Queue = opened
+	}
+	return err
 }
 
 func (q *testQueue) stop() {
@@ -689,6 +700,12 @@ func rounds(few, many uint64) uint64 {
 func (q *testQueue) recover() store.Recovered {
 	q.t.Helper()
 	q.must(os.RemoveAll(q.o.Path))
+	return q.replace()
+}
+
+// replace has the copy of a stopped queue take the place of its file.
+func (q *testQueue) replace() store.Recovered {
+	q.t.Helper()
 	r, err := store.Recover(q.o.Path, q.o.Copy, Check, Contents, store.System)
 	q.must(err)
 	return r

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -137,13 +135,7 @@ func (m *model) head(station string) *modelJob {
 
 func againstModel(t *testing.T, rt *rapid.T) {
 	stations := []string{"bar", "grill"}
-	dir, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		rt.Fatal(err)
-	}
-	o := Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1, NoSync: true}
-	q := &testQueue{t: t, o: o, disk: &disk{}}
-	q.open()
+	q := start(t)
 	defer q.stop()
 	m := &model{
 		known: map[string]map[bool]bool{}, units: map[string]map[string]*modelJob{},

@@ -198,13 +198,9 @@ const killEnv = "TICKETRAIL_TEST_KILL"
 
 // withHistory is a stopped queue with copies. In the base copy a is printed, b is held and c waits in doubt already;
 // since then d was printed, and e waits.
-func withHistory(t *testing.T) (q *testQueue) {
+func withHistory(t *testing.T) *testQueue {
 	t.Helper()
-	q = &testQueue{t: t, disk: &disk{}, o: Options{
-		Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true,
-	}}
-	withCopies(&q.o)
-	t.Cleanup(q.stop)
+	q := newQueue(t, withCopies)
 	q.inBubble(func() {
 		synctest.Wait() // until the first log has begun: it has all that comes
 		q.accept(order("a", "grill"))

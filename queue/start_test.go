@@ -18,7 +18,7 @@ import (
 )
 
 func TestANewFileAndThenItsNameAreSyncedBeforeItIsUsed(t *testing.T) {
-	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}
+	o := newQueue(t).o
 	for _, want := range []string{"sync queue.db.new-, link, sync , sync queue.db", "sync , sync queue.db"} {
 		s := &stepper{}
 		q, err := open(o, s.hooks())
@@ -30,7 +30,7 @@ func TestANewFileAndThenItsNameAreSyncedBeforeItIsUsed(t *testing.T) {
 
 func TestAFirstStartWhoseSyncFailsIsAnErrorAndTheNextOneWorks(t *testing.T) {
 	for _, step := range []int{1, 3, 4} { // the second one makes a link
-		o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}
+		o := newQueue(t).o
 		for _, at := range []int{step, 1} {
 			s := &stepper{at: at, end: func() error { return syscall.EIO }}
 			wantErr(t, errOf(open(o, s.hooks())), syscall.EIO)
@@ -57,7 +57,7 @@ func TestCommitsAreSyncedUnlessATestSaysNo(t *testing.T) {
 }
 
 func TestAFilesystemWithoutLinksCanHoldTheQueue(t *testing.T) {
-	o := Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1, NoSync: true}
+	o := newQueue(t).o
 	h := store.System
 	h.Link = func(string, string) error { return syscall.EPERM }
 	q, err := open(o, h)
@@ -78,13 +78,12 @@ func TestAFileThatAnotherProcessMadeMeanwhileIsNotReplaced(t *testing.T) {
 	other := start(t)
 	other.accept(order("a", "grill"))
 	other.stop()
-	q := &testQueue{t: t, o: Options{Path: filepath.Join(t.TempDir(), "queue.db"), Reserve: -1}}
+	q := newQueue(t)
 	h := store.System
 	h.Link = func(_, name string) error { return errors.Join(os.Link(other.o.Path, name), syscall.EEXIST) }
 	opened, err := open(q.o, h)
 	must(t, err)
 	q.Queue = opened
-	defer q.stop()
 	q.wantDuplicate(order("a", "grill"))
 }
 
