@@ -83,9 +83,7 @@ func TestTheOwnPrinterGetsItsTicketsBackAsSoonAsItPrints(t *testing.T) {
 
 func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		grill, bar, pass := h.printer(), h.printer(), h.printer()
-		grill.setFault(off)
-		bar.setFault(off)
+		grill, bar, pass := h.failing(off), h.failing(off), h.printer()
 		h.Set([]Lane{grillLane(grill, bar, pass)})
 		h.q.enqueue("grill", "a")
 		h.advance(backupAfter + time.Second)
@@ -120,8 +118,7 @@ func TestATicketThatIsOutAlthoughThePrintWasInterruptedIsNotPrintedAgain(t *test
 
 func TestABusyBackupIsInterruptedForTheNextOne(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		grill, bar, pass := h.printer(), h.printer(), h.printer()
-		grill.setFault(off)
+		grill, bar, pass := h.failing(off), h.printer(), h.printer()
 		bar.dial = time.Hour
 		h.Set([]Lane{grillLane(grill, bar, pass)})
 		h.q.enqueue("grill", "a")
@@ -193,12 +190,9 @@ func TestTheOwnPrinterIsTriedOftenWhileTheBackupFailsToo(t *testing.T) {
 
 func TestABackupPrintsForTheDarkScreenThatShowedIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		pass := h.printer()
-		dead := h.printer()
-		dead.setFault(off)
-		d := h.shown("bar")
+		pass, d := h.printer(), h.shown("bar")
 		must(t, h.q.PrintShown(t.Context(), "bar", "grill", d.Ticket, h.q.KV("cards"), nil))
-		h.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", pass, 0}}}})
+		h.Set([]Lane{{Name: "grill", Station: h.failing(off), Backups: []Backup{{"pass", pass, 0}}}})
 		h.advance(time.Second)
 		h.wantPrinted(pass, "shown FOR bar (screen down)")
 	})
@@ -220,11 +214,7 @@ func TestARefusedTicketGoesToAnotherStationAtOnceAndTheNextOnesPrint(t *testing.
 
 func TestEachStationIsGivenARefusedTicketOnceAndThenAPersonGetsIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		grill, bar, pass := h.printer(), h.printer(), h.printer()
-		for _, p := range []*fakePrinter{grill, bar, pass} {
-			p.setFault(refuses)
-		}
-		h.lanesWithRefusals(grill, bar, pass)
+		h.lanesWithRefusals(h.failing(refuses), h.failing(refuses), h.failing(refuses))
 		h.q.enqueue("grill", "a")
 		h.advance(time.Hour)
 		h.wantEnds("grill a move to bar", "bar a move to pass", "pass a hold")

@@ -10,8 +10,7 @@ import (
 
 func TestASlipNeverExpires(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		p := h.printer()
-		p.setFault(noPaper)
+		p := h.failing(noPaper)
 		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: time.Hour}})
 		h.q.enqueue("grill", "a")
 		h.advance(2 * time.Hour) // the slip takes the place of the ticket

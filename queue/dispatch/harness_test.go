@@ -56,6 +56,9 @@ func (h *harness) start() {
 // printer makes a printer whose first attempts have these faults. It prints only after Set.
 func (h *harness) printer(faults ...fault) *fakePrinter { return &fakePrinter{t: h.t, faults: faults} }
 
+// failing makes a printer all of whose attempts have a fault.
+func (h *harness) failing(f fault) *fakePrinter { return &fakePrinter{t: h.t, always: f} }
+
 // serveGrill serves a lane called grill with such a printer and no backup.
 func (h *harness) serveGrill(faults ...fault) *fakePrinter {
 	p := h.printer(faults...)
@@ -81,8 +84,7 @@ const forGrill = " FOR grill (printer down)"
 
 // serveWithBackup serves the lane grill with a printer that has fault f and the backup bar.
 func (h *harness) serveWithBackup(f fault, after time.Duration, change ...func(*Lane)) (grill, bar *fakePrinter) {
-	grill, bar = h.printer(), h.printer()
-	grill.setFault(f)
+	grill, bar = h.failing(f), h.printer()
 	l := grillLane(grill, bar)
 	l.Backups[0].After = after
 	for _, f := range change {

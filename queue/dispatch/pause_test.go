@@ -48,9 +48,7 @@ func TestADeadStationNeverDelaysAnother(t *testing.T) {
 		hangs.dial = 100 * time.Hour
 		lanes := []Lane{{Name: "alive", Station: alive}, {Name: "hangs", Station: hangs}}
 		for _, f := range []fault{off, noPaper, cut, panics, unprintable} {
-			p := h.printer()
-			p.setFault(f)
-			lanes = append(lanes, Lane{Name: string(f), Station: p})
+			lanes = append(lanes, Lane{Name: string(f), Station: h.failing(f)})
 		}
 		h.Set(lanes)
 
@@ -234,9 +232,7 @@ func TestATicketThatCannotBeSettledIsNotTakenInALoop(t *testing.T) {
 					}
 					return errors.New("not now")
 				}
-				p := h.printer()
-				p.setFault(f)
-				h.Set([]Lane{{Name: "grill", Station: p, HoldDoubt: f == "in doubt before"}})
+				h.Set([]Lane{{Name: "grill", Station: h.failing(f), HoldDoubt: f == "in doubt before"}})
 				h.advance(10 * time.Minute)
 				wantTrue(t, tries >= 2 && tries <= 160 && (f == noPaper || tries <= 60), tries)
 			})

@@ -69,8 +69,7 @@ func TestAChangedLaneEndsItsPause(t *testing.T) {
 
 func TestAnUnchangedLaneIsNotDisturbed(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		p, other := h.printer(), h.printer()
-		p.setFault(off)
+		p, other := h.failing(off), h.printer()
 		l := Lane{Name: "grill", Station: p, ExpireAfter: time.Hour}
 		h.Set([]Lane{l})
 		h.q.enqueue("grill", "a")
@@ -120,8 +119,7 @@ func TestLanesAreEqualOnlyIfTheirStationsAre(t *testing.T) {
 
 func TestAReloadKeepsTheStateOfStationsThatStay(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		grill, bar, pass := h.printer(), h.printer(), h.printer()
-		grill.setFault(off)
+		grill, bar, pass := h.failing(off), h.printer(), h.printer()
 		h.Set([]Lane{grillLane(grill, bar)})
 		h.q.enqueue("grill", "a")
 		h.advance(backupAfter + time.Second)
@@ -272,9 +270,7 @@ func TestAStationThatIgnoresItsContextDoesNotBlockStop(t *testing.T) {
 		p := h.printer()
 		p.ignoresContext = true
 		p.takes = time.Hour
-		dead := h.printer()
-		dead.setFault(off)
-		h.Set([]Lane{{Name: "grill", Station: dead, Backups: []Backup{{"pass", p, 0}}},
+		h.Set([]Lane{{Name: "grill", Station: h.failing(off), Backups: []Backup{{"pass", p, 0}}},
 			{Name: "bar", Station: h.printer()}})
 		h.q.enqueue("grill", "a")
 		h.advance(time.Second)
@@ -319,12 +315,8 @@ func TestAQueueCallCancelledByStopIsNotLogged(t *testing.T) {
 
 func TestNoBackupBeginsAfterStop(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		grill, bar := h.printer(), h.printer()
+		grill, bar := h.serveWithBackup(off, 0)
 		grill.dial = 10 * time.Second
-		grill.setFault(off)
-		l := grillLane(grill, bar)
-		l.Backups[0].After = 0
-		h.Set([]Lane{l})
 		h.q.enqueue("grill", "a")
 		h.advance(time.Second)
 		must(t, h.Stop(context.Background()))
