@@ -123,6 +123,16 @@ func (h *harness) wantEnds(want ...string) {
 	wantTrue(h.t, slices.Equal(h.q.ends, want), h.q.ends, want)
 }
 
+// wantEndsAtGrill compares the ends of leases, such as "a retry, a ack".
+func (h *harness) wantEndsAtGrill(want string) {
+	h.t.Helper()
+	var ends []string
+	for _, end := range list(want) {
+		ends = append(ends, "grill "+end)
+	}
+	h.wantEnds(ends...)
+}
+
 // restart ends the program and starts it again over the same queue.
 func (h *harness) restart() {
 	h.t.Helper()

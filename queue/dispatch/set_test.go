@@ -138,47 +138,41 @@ func TestAReloadKeepsTheStateOfStationsThatStay(t *testing.T) {
 }
 
 func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
-	for _, c := range []struct {
-		name    string
+	const second, minute, hour = time.Second, time.Minute, time.Hour
+	for name, c := range map[string]struct {
 		printer *fakePrinter
-		jobs    []string
+		orders  string
 		after   time.Duration // when Stop is called
 		patient time.Duration // how long its context lives
 		takes   time.Duration // how long Stop may take
-		ends    []string
-		paper   []string
+		ends    string
+		paper   string
 		doubt   bool // is left
 	}{
-		{name: "without a ticket", printer: &fakePrinter{}},
-		{name: "in a pause", printer: &fakePrinter{always: off}, jobs: []string{"a"}, after: 500 * time.Millisecond,
-			patient: time.Hour, ends: []string{"grill a retry"}},
-		{name: "waiting for paper", printer: &fakePrinter{always: noPaper}, jobs: []string{"a"}, after: time.Second,
-			patient: time.Hour, ends: []string{"grill a return"}},
-		{name: "dialling, with patience", printer: &fakePrinter{dial: time.Minute}, jobs: []string{"a", "b"},
-			after:   time.Second,
-			patient: time.Hour, takes: time.Minute, ends: []string{"grill a ack"}, paper: []string{"a"}},
-		{name: "dialling, without", printer: &fakePrinter{dial: time.Minute}, jobs: []string{"a", "b"},
-			after:   time.Second,
-			patient: 2 * time.Second, takes: 2 * time.Second, ends: []string{"grill a return"}},
-		{name: "printing, with patience", printer: &fakePrinter{takes: time.Minute}, jobs: []string{"a", "b"},
-			after:   time.Second,
-			patient: time.Hour, takes: time.Minute, ends: []string{"grill a ack"}, paper: []string{"a"}},
-		{name: "printing, without", printer: &fakePrinter{takes: time.Minute}, jobs: []string{"a", "b"},
-			after:   time.Second,
-			patient: 2 * time.Second, takes: 2 * time.Second, ends: []string{"grill a return"}, paper: []string{"a"},
-			doubt: true},
-		{name: "printing a marked copy, without", printer: &fakePrinter{faults: []fault{cut}, takes: time.Minute},
-			jobs:  []string{"a"},
-			after: 90 * time.Second, patient: 0, ends: []string{"grill a retry", "grill a hold"},
-			paper: []string{"a", "a DUPLICATE"}, doubt: true},
+		"without a ticket":        {&fakePrinter{}, "", 0, 0, 0, "", "", false},
+		"in a pause":              {always(off), "a", second / 2, hour, 0, "a retry", "", false},
+		"waiting for paper":       {always(noPaper), "a", second, hour, 0, "a return", "", false},
+		"dialling, with patience": {&fakePrinter{dial: minute}, "a b", second, hour, minute, "a ack", "a", false},
+		"printing, with patience": {&fakePrinter{takes: minute}, "a b", second, hour, minute, "a ack", "a", false},
+		"dialling, without": {
+			&fakePrinter{dial: minute}, "a b", second, 2 * second, 2 * second, "a return", "", false,
+		},
+		"printing, without": {
+			&fakePrinter{takes: minute}, "a b", second, 2 * second, 2 * second, "a return", "a", true,
+		},
+		"printing a marked copy, without": {
+			&fakePrinter{faults: []fault{cut}, takes: minute}, "a", 90 * second, 0, 0, "a retry, a hold",
+			"a, a DUPLICATE", true,
+		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, h *harness) {
 				p := c.printer
 				p.t = t
 				h.Set([]Lane{{Name: "grill", Station: p}})
-				h.q.enqueue("grill", c.jobs...)
+				h.q.enqueue("grill", strings.Fields(c.orders)...)
 				h.advance(c.after)
+
 				ctx, cancel := context.WithTimeout(t.Context(), c.patient)
 				defer cancel()
 				start := time.Now()
@@ -187,10 +181,11 @@ func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 				wantTrue(t, d <= c.takes, d)
 				n, err := testutil.GatherAndCount(h.reg)
 				wantTrue(t, n > 0 && err == nil, "for the last scrape", n, err)
+
 				h.advance(time.Hour)
-				h.wantPrinted(p, c.paper...)
-				h.wantEnds(c.ends...)
-				if len(c.jobs) > 0 {
+				h.wantPrinted(p, list(c.paper)...)
+				h.wantEndsAtGrill(c.ends)
+				if c.orders != "" {
 					j := h.q.job("a")
 					wantTrue(t, j.Doubt == c.doubt && j.State != ticket.Printing, j)
 				}

@@ -130,11 +130,7 @@ func (s story) run(t *testing.T, h *harness) {
 		h.wantPrinted(s.bar, want...)
 	}
 	if s.ends != "" {
-		var want []string
-		for _, end := range list(s.ends) {
-			want = append(want, "grill "+end)
-		}
-		h.wantEnds(want...)
+		h.wantEndsAtGrill(s.ends)
 	}
 	for i, name := range orders {
 		j, want := h.q.job(name), ticket.Sent
