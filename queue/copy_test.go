@@ -411,7 +411,7 @@ func (e *evening) judge(t *testing.T, change func(t *testing.T, path string)) {
 		}
 		for q.station(station).Pending > 0 {
 			d := q.take(station)
-			q.must(d.Begin(bg))
+			q.must(d.Begin(bg, false))
 			q.must(d.Ack(bg, ticket.Sent, ""))
 			got := d.Delivery()
 			printed[got.Ticket.Request]++

@@ -52,7 +52,7 @@ func TestABeginThatFailedLeavesADoubtOnlyIfItPersistedAndACrashCameBeforeTheEnd(
 		for n, crash := range []bool{false, true} {
 			q.accept(order(id(n), id(n)))
 			l := q.take(id(n))
-			q.failCommit(end, func() error { return l.Begin(bg) })
+			q.failCommit(end, func() error { return l.Begin(bg, false) })
 			if !crash {
 				q.must(l.Retry(bg, "storage"))
 			}
@@ -82,8 +82,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 		{"fail", false, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, false},
 		{"fail in doubt", true, func(l *Lease) error { return l.Fail(bg, "r") }, ticket.Failed, 1, true},
 		{"move", true, func(l *Lease) error {
-			l.Untouched()
-			return l.Move(bg, "bar", "grill", "r")
+			return l.Settle(bg, Settlement{End: Move, To: "bar", RefusedBy: "grill", Reason: "r", Untouched: true})
 		}, ticket.Moved, 1, false},
 		{"move in doubt", true, func(l *Lease) error { return l.Move(bg, "bar", "grill", "r") }, ticket.Moved, 1, true},
 	}
@@ -99,7 +98,7 @@ func TestEveryEndOfALeaseSurvivesAFailedCommit(t *testing.T) {
 				q.accept(order("b", "grill"))
 				l := q.take("grill")
 				if tt.begin {
-					q.must(l.Begin(bg))
+					q.must(l.Begin(bg, false))
 				}
 				q.disk.willEnd(end, fails, works, end, fails) // the end, probe commits, the end again, a probe commit
 				q.must(tt.end(l))
@@ -152,7 +151,7 @@ func TestAFullDiskStopsAcceptingNeverPrinting(t *testing.T) {
 		q.accept(order("a", "grill"))
 		l := q.take("grill")
 		q.disk.willEnd(noSpace)
-		q.must(l.Begin(bg)) // works with the space of the reserve
+		q.must(l.Begin(bg, false)) // works with the space of the reserve
 		q.disk.willEnd(noSpace, noSpace)
 		q.must(l.Ack(bg, ticket.Sent, ""))
 		q.disk.willEnd(noSpace)

@@ -381,7 +381,7 @@ func (q *testQueue) take(station string) *Lease {
 func (q *testQueue) begin(station string) *Lease {
 	q.t.Helper()
 	l := q.take(station)
-	q.must(l.Begin(context.Background()))
+	q.must(l.Begin(context.Background(), false))
 	return l
 }
 
@@ -389,7 +389,7 @@ func (q *testQueue) begin(station string) *Lease {
 func (q *testQueue) print(station string) ticket.Delivery {
 	q.t.Helper()
 	l := q.take(station)
-	q.must(l.Begin(context.Background()))
+	q.must(l.Begin(context.Background(), false))
 	q.must(l.Ack(context.Background(), ticket.Sent, ""))
 	return l.Delivery()
 }

@@ -36,10 +36,9 @@ type Lease struct {
 	initial  entry
 	delivery ticket.Delivery
 
-	mu         sync.Mutex // guards the fields below
-	begun      bool
-	idempotent bool // see SetIdempotent
-	settled    bool
+	mu      sync.Mutex // guards the fields below
+	doubts  int        // as its Begin has stored them; 0: it has not begun
+	settled bool
 }
 
 // Take waits until a ticket of the station can be lent: one is pending, none is lent, and no person
@@ -164,10 +163,19 @@ func (l *Lease) Waited() time.Duration {
 // printer is ready, before the first ticket byte, and sends no ticket byte unless Begin returned
 // nil.
 //
+// idempotent says that the station recognizes a ticket that it was given before and never shows it twice, as a screen
+// does. All its attempts then count as one doubt, so they never have the ticket held for a person. For every other
+// station the ticket stays in doubt.
+//
 // A crash before its commit: no byte was sent, and the next attempt is not marked. A crash after
 // it: the next attempt is marked POSSIBLE DUPLICATE, whether or not a byte was sent. If Begin
 // returns an error it is unknown which of the two is on disk; the settlement corrects that.
-func (l *Lease) Begin(ctx context.Context) error {
+func (l *Lease) Begin(ctx context.Context, idempotent bool) error {
+	doubts := l.initial.doubts + 1 // not of the stored state: a Begin that failed may be on the disk already
+	if idempotent {
+		doubts = max(l.initial.doubts, 1)
+	}
+
 	err := l.q.do(ctx, opBegin, smallOp, func(b *batch) error {
 		state, err := b.state(l.job)
 		if err != nil {
@@ -180,8 +188,7 @@ func (l *Lease) Begin(ctx context.Context) error {
 			return fmt.Errorf("%w: its lease is over, it is %s", ErrConflict, state.State)
 		}
 
-		// Not state.Doubts+1: a Begin that failed may be on the disk already.
-		state.Doubts = l.doubtsAfter(l.initial.doubts)
+		state.Doubts = doubts
 		b.setState(l.job, state)
 		return nil
 	})
@@ -191,36 +198,9 @@ func (l *Lease) Begin(ctx context.Context) error {
 	}
 
 	l.mu.Lock()
-	l.begun = true
+	l.doubts = doubts
 	l.mu.Unlock()
 	return nil
-}
-
-// Untouched takes a Begin back, because the station knows that no ticket byte left this machine. It
-// writes nothing: the settlement does. A crash before that leaves the doubt, so a ticket may
-// be marked that need not be.
-func (l *Lease) Untouched() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.begun = false
-}
-
-// SetIdempotent says, before Begin, whether the station recognizes a ticket that it was given
-// before and never shows it twice, as a screen does. All its attempts then count as one doubt, so
-// they never have the ticket held for a person. For every other station the ticket stays in doubt.
-func (l *Lease) SetIdempotent(is bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.idempotent = is
-}
-
-// doubtsAfter is how many doubts there are if this attempt is one. l.mu is held, or the lease has
-// ended.
-func (l *Lease) doubtsAfter(doubts int) int {
-	if l.idempotent {
-		return max(doubts, 1)
-	}
-	return doubts + 1
 }
 
 // clearLease makes the lane free for the next lease. It needs Queue.mu.
@@ -263,8 +243,12 @@ func (l *Lease) Settle(ctx context.Context, how Settlement) error {
 	}
 
 	l.settled = true // before the commit: whatever becomes of that, the station must not end it again
-	begun := l.begun
+	doubts := l.doubts
 	l.mu.Unlock()
+
+	if how.Untouched {
+		doubts = 0
+	}
 
 	err := l.q.do(ctx, opSettle, smallOp, func(b *batch) error {
 		b.afterCommit(func() { l.q.clearLease(l) }) // only then the lane may lend the next ticket
@@ -279,23 +263,24 @@ func (l *Lease) Settle(ctx context.Context, how Settlement) error {
 			return nil
 		}
 
-		l.end(b, state, how, begun)
+		l.end(b, state, how, doubts)
 		return nil
 	})
 
 	return wrap(err, "%s job %d", how.End, l.job)
 }
 
-// end writes a settlement. It is computed from the entry when the ticket was lent, with this attempt's doubt if it has
-// begun. So a Begin that failed but is on the disk is taken back, and a settlement that failed but is on the disk can
-// be written again.
-func (l *Lease) end(b *batch, s jobState, how Settlement, begun bool) {
+// end writes a settlement. It is computed from the entry when the ticket was lent, with the doubts of this attempt if it
+// has begun; 0: it has not. So a Begin that failed but is on the disk is taken back, and a settlement that failed but
+// is on the disk can be written again.
+func (l *Lease) end(b *batch, s jobState, how Settlement, doubts int) {
+	begun := doubts > 0
 	s.Attempts, s.Doubts = l.initial.attempts, l.initial.doubts
 	if how.End != Return && (how.End != Hold || begun) {
 		s.Attempts++
 	}
 	if begun && how.End != Ack { // which resolves it
-		s.Doubts = l.doubtsAfter(s.Doubts)
+		s.Doubts = doubts
 	}
 	s.Why = how.Reason
 

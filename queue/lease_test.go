@@ -12,24 +12,25 @@ import (
 
 func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 	type steps = []func(l *Lease) error
-	begin := func(l *Lease) error { return l.Begin(bg) }
-	untouched := func(l *Lease) error { l.Untouched(); return nil }
+	begin := func(l *Lease) error { return l.Begin(bg, false) }
 	broken := func(l *Lease) error { return l.Retry(bg, "reset") }
+	untouched := func(l *Lease) error {
+		return l.Settle(bg, Settlement{End: Retry, Reason: "reset", Untouched: true})
+	}
 	returned := func(l *Lease) error { return l.Return(bg, "stopping") }
 	for name, c := range map[string]struct {
 		steps    steps
 		attempts int
 		doubt    bool
 	}{
-		"taken, then a crash":             {steps{}, 0, false},
-		"begun, then a crash":             {steps{begin}, 0, true},
-		"refused":                         {steps{broken}, 1, false},
-		"begun and broken":                {steps{begin, broken}, 1, true},
-		"no paper":                        {steps{returned}, 0, false},
-		"begun and shut down":             {steps{begin, returned}, 0, true},
-		"begun, and taken back":           {steps{begin, untouched, broken}, 1, false},
-		"begun, taken back, then a crash": {steps{begin, untouched}, 0, true},
-		"begun twice":                     {steps{begin, begin, broken}, 1, true},
+		"taken, then a crash":   {steps{}, 0, false},
+		"begun, then a crash":   {steps{begin}, 0, true},
+		"refused":               {steps{broken}, 1, false},
+		"begun and broken":      {steps{begin, broken}, 1, true},
+		"no paper":              {steps{returned}, 0, false},
+		"begun and shut down":   {steps{begin, returned}, 0, true},
+		"begun, and taken back": {steps{begin, untouched}, 1, false},
+		"begun twice":           {steps{begin, begin, broken}, 1, true},
 	} {
 		q := start(t)
 		q.accept(order("a", "grill"))
@@ -48,11 +49,11 @@ func TestALeaseEndsOnce(t *testing.T) {
 	q.accept(order("a", "grill"))
 	returned := q.take("grill")
 	q.must(returned.Return(bg, "stop"))
-	wantErr(t, returned.Begin(bg), ErrConflict)
+	wantErr(t, returned.Begin(bg, false), ErrConflict)
 	l := q.begin("grill")
 	q.must(l.Ack(bg, ticket.Sent, "bar"))
 	wantErr(t, l.Retry(bg, "again"), ErrConflict)
-	wantErr(t, l.Begin(bg), ErrConflict)
+	wantErr(t, l.Begin(bg, false), ErrConflict)
 	j := q.job(l.Delivery().Job)
 	wantTrue(t, j.State == ticket.Sent && j.Attempts == 1 && j.FinishedAt != nil && !j.Doubt, j)
 	wantEqual(t, j.Reason, "came out of bar")

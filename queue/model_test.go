@@ -170,10 +170,10 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			}
 			delete(leases, s)
 			delete(m.lease, s)
-			if j.attempts++; l.begun {
+			if j.attempts++; l.doubts > 0 {
 				j.doubts++
 			}
-			then(s, j, l.begun)
+			then(s, j, l.doubts > 0)
 		}
 	}
 	requeue := func(j *modelJob) {
@@ -239,7 +239,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			if l == nil {
 				rt.Skip("nothing is lent")
 			}
-			if err := l.Begin(bg); err != nil {
+			if err := l.Begin(bg, false); err != nil {
 				rt.Fatal(err)
 			}
 		},
@@ -336,7 +336,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		},
 		"restart": func(*rapid.T) { // for tickets that are lent this is a crash
 			for s, l := range leases {
-				if j := m.lease[s]; l.begun {
+				if j := m.lease[s]; l.doubts > 0 {
 					j.doubts++
 				}
 			}

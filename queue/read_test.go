@@ -262,8 +262,7 @@ func TestATicketForAScreenIsInDoubtOnceHoweverOftenItIsTried(t *testing.T) {
 			for attempt := range 4 {
 				l := q.take("wall")
 				wantEqual(t, l.Delivery().Doubt, attempt > 0, attempt)
-				l.SetIdempotent(true)
-				q.must(l.Begin(bg))
+				q.must(l.Begin(bg, true))
 				q.must(end(l))
 				if name == "crash" {
 					q.restart()

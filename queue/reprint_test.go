@@ -199,7 +199,7 @@ func TestWhatAPersonDoesToAJobThatHasChangedSinceIsRefused(t *testing.T) {
 	held := func(q *testQueue) { q.must(q.take("grill").Hold(bg, "look")) }
 	doubted := func(q *testQueue) {
 		l := q.take("grill")
-		q.must(l.Begin(bg))
+		q.must(l.Begin(bg, false))
 		q.must(l.Retry(bg, "cut"))
 	}
 	ends := func(q *testQueue) { q.print("grill") }

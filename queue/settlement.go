@@ -28,6 +28,9 @@ const (
 type Settlement struct {
 	End    End
 	Reason string // for people; of Ack there is none
+	// Untouched takes the Begin back: the station knows that the ticket has not come out. A crash before the commit
+	// leaves the doubt, so a ticket may be marked that need not be.
+	Untouched bool
 
 	// Of Ack only: how it is known that the ticket came out, and the station that printed it for its own; empty: its
 	// own did.

@@ -114,7 +114,7 @@ func TestATicketThatIsLentDoesNotExpire(t *testing.T) {
 		l := q.take("grill")
 		time.Sleep(2 * time.Hour)
 		q.wantExpired("grill", time.Hour, 1)
-		q.must(l.Begin(bg))
+		q.must(l.Begin(bg, false))
 		q.must(l.Ack(bg, ticket.Sent, ""))
 		q.wantState(1, ticket.Sent)
 		q.wantState(2, ticket.Expired)

@@ -239,7 +239,7 @@ func operations() []operation {
 		{"void", func(s *scenario) error {
 			return errOf(s.Accept(bg, cancelled(order(s.name, s.from, s.to))))
 		}},
-		{"begin", lease(func(l *Lease) error { return l.Begin(bg) })},
+		{"begin", lease(func(l *Lease) error { return l.Begin(bg, false) })},
 		{"ack", lease(func(l *Lease) error { return l.Ack(bg, ticket.Sent, "") })},
 		{"retry", lease(func(l *Lease) error { return l.Retry(bg, "") })},
 		{"hold", lease(func(l *Lease) error { return l.Hold(bg, "") })},

@@ -76,6 +76,7 @@ func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
 	w.lastAttempt = time.Now()
 
 	decided := judge(done, lease.Delivery().Doubt, lane.HoldDoubt)
+	decided.Untouched = ticket.IsUntouched(done.err)
 	if decided.End == queue.Move {
 		decided = decided.onRefusal(lane, lease.Delivery(), cmp.Or(t.Name, w.name))
 	}
@@ -99,9 +100,7 @@ func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
 
 	ctx, cancel := context.WithCancelCause(w.d.printCtx)
 	defer cancel(nil)
-	gate := beginGate{lease: lease}
-	idempotent := isIdempotent(t.Station)
-	lease.SetIdempotent(idempotent)
+	gate := beginGate{lease: lease, idempotent: isIdempotent(t.Station)}
 
 	if len(w.targets) > 1 {
 		defer time.AfterFunc(readyWithin, func() { gate.timeOut(cancel) }).Stop()
@@ -111,13 +110,9 @@ func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
 		if panicked := recover(); panicked != nil {
 			a = attempt{err: fmt.Errorf("panic: %v", panicked), stack: debug.Stack()}
 		}
-		a.idempotent = idempotent
+		a.idempotent = gate.idempotent
 		a.beginCalled, a.beginErr = gate.close()
-
-		if a.begun = a.beginCalled && a.beginErr == nil; a.begun && ticket.IsUntouched(a.err) {
-			lease.Untouched()
-			a.begun = false
-		}
+		a.begun = a.beginCalled && a.beginErr == nil && !ticket.IsUntouched(a.err)
 		a.interrupted = a.err != nil && w.d.printCtx.Err() != nil
 	}()
 
@@ -132,7 +127,8 @@ func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
 // A beginGate is the begin function given to a station. It passes one call on to the lease, and only
 // while Print runs: a late call must not mark a ticket that another station prints.
 type beginGate struct {
-	lease Lease
+	lease      Lease
+	idempotent bool
 
 	mu     sync.Mutex // guards the fields below; close waits on it for a Begin that is running
 	called bool
@@ -165,7 +161,7 @@ func (g *beginGate) begin(ctx context.Context) error {
 	// When Begin has returned nil, the doubt is on the disk. After a crash before that, the ticket
 	// prints as if it had never been taken. After a crash later, the next copy carries the banner,
 	// whether or not a byte was sent.
-	g.err = g.lease.Begin(ctx)
+	g.err = g.lease.Begin(ctx, g.idempotent)
 	return g.err
 }
 

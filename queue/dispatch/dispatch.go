@@ -106,11 +106,8 @@ type Lease interface {
 	Delivery() ticket.Delivery
 	Waited() time.Duration // since the ticket was accepted; never shrinks
 	// Begin stores the doubt. The dispatcher calls it at most once, and prints nothing if it returns
-	// an error.
-	Begin(ctx context.Context) error
-
-	SetIdempotent(is bool) // before Begin: whether the station is [Idempotent]
-	Untouched()            // takes a Begin back: no ticket byte was sent after all
+	// an error. idempotent says that the station is [Idempotent].
+	Begin(ctx context.Context, idempotent bool) error
 	Settle(ctx context.Context, how queue.Settlement) error
 }
 

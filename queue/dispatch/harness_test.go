@@ -233,7 +233,7 @@ func (q *testQueue) job(name string) queue.Job {
 func (q *testQueue) leaveInDoubt(station string) {
 	q.t.Helper()
 	l, err := q.Queue.Take(q.t.Context(), station)
-	must(q.t, errors.Join(err, l.Begin(q.t.Context()), l.Settle(q.t.Context(), queue.Settlement{End: queue.Return})))
+	must(q.t, errors.Join(err, l.Begin(q.t.Context(), false), l.Settle(q.t.Context(), queue.Settlement{End: queue.Return})))
 }
 
 // setErrors sets the errors of Take and Expire.
@@ -270,7 +270,7 @@ type testLease struct {
 	asked, ended bool
 }
 
-func (l *testLease) Begin(ctx context.Context) error {
+func (l *testLease) Begin(ctx context.Context, idempotent bool) error {
 	if l.asked || l.ended {
 		l.q.t.Errorf("Begin although asked=%t ended=%t", l.asked, l.ended)
 	}
@@ -280,7 +280,7 @@ func (l *testLease) Begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.Lease.Begin(ctx)
+	return l.Lease.Begin(ctx, idempotent)
 }
 
 func (l *testLease) Settle(ctx context.Context, how queue.Settlement) error {
@@ -293,8 +293,7 @@ func (l *testLease) Settle(ctx context.Context, how queue.Settlement) error {
 	}
 	if l.q.settling != nil {
 		if err := l.q.settling(ctx); err != nil { // as if it had never been taken
-			l.Untouched()
-			_ = l.Lease.Settle(context.Background(), queue.Settlement{End: queue.Return})
+			_ = l.Lease.Settle(context.Background(), queue.Settlement{End: queue.Return, Untouched: true})
 			return err
 		}
 	}

@@ -114,7 +114,7 @@ func testQueue(t *testing.T) *queue.Queue {
 	accept("req-b", 2000, "old")
 	sent, err := q.Take(t.Context(), "grill")
 	must(err)
-	must(sent.Begin(t.Context()))
+	must(sent.Begin(t.Context(), false))
 	must(sent.Settle(t.Context(), queue.Settlement{End: queue.Ack, Proof: ticket.Sent}))
 	held, err := q.Take(t.Context(), "old")
 	must(err)

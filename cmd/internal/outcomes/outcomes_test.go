@@ -30,7 +30,7 @@ func TestWhatBecomesOfATicketIsToldOnceWithItsProof(t *testing.T) {
 		l, err := q.Take(t.Context(), "grill")
 		if err == nil {
 			printed := queue.Settlement{End: queue.Ack, Proof: ticket.Processed}
-			err = errors.Join(l.Begin(t.Context()), l.Settle(t.Context(), printed))
+			err = errors.Join(l.Begin(t.Context(), false), l.Settle(t.Context(), printed))
 		}
 		must(t, err)
 		after(10 * time.Second)
