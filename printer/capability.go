@@ -159,8 +159,8 @@ func (k *knowledge) save(ctx context.Context, a capability) {
 	}
 }
 
-// drop gives up a fence whose answers cannot be told from other bytes on s.
-func (k *knowledge) drop(ctx context.Context, s *session.Session) {
+// dropNoisyFence gives up a fence whose answers cannot be told from other bytes on s.
+func (k *knowledge) dropNoisyFence(ctx context.Context, s *session.Session) {
 	if k.known && k.Fence == session.ByStatus && s.Noisy() {
 		changed := k.capability
 		changed.Fence = session.NoFence

@@ -50,8 +50,8 @@ func (p *Paper) Print(ctx context.Context, d ticket.Delivery, begin func(context
 		}
 	}()
 
-	// Only now are two things known: the capability of the printer, and whether the end of its paper is a piece of
-	// this ticket, because no other one came between.
+	// Only now are two things known: the capability of the printer, and whether the last print on its paper is a
+	// piece of this ticket, because no other one came between.
 	encoded, err := p.encodeOrFail(d, d.Doubt && d.Job == p.d.lastJob)
 	if err != nil {
 		p.d.release(connected, unused)
@@ -97,7 +97,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		err := d.check(ctx, connected, poll, first)
 		switch {
 		case err == nil:
-			d.health.update(func(now *Status) { now.Late = connected.Late() })
+			d.health.update(func(now *Status) { now.Late = connected.AnswersLate() })
 			return connected, nil
 		case ticket.IsNotReady(err), ctx.Err() != nil:
 			d.release(connected, unused)
@@ -127,8 +127,8 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool
 		// printer may be there again, and only a probe tells.
 		d.can.known = d.can.known && !answers && !errors.Is(err, session.ErrNotPrinter)
 		switch {
-		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter: // a text came with a ticket
-			return session.ErrNotPrinter // until it answers, or is silent when it is probed again
+		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter:
+			return session.ErrNotPrinter // an earlier ticket was answered with text; a probe may find a printer again
 		case err != nil || d.can.known:
 			return err
 		}
@@ -141,7 +141,7 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool
 		err = d.health.notReady(s.Condition())
 	}
 	if err == nil {
-		d.can.drop(ctx, s)
+		d.can.dropNoisyFence(ctx, s)
 	}
 
 	if err == nil && d.can.Fence != session.NoFence && (!poll || d.health.get().State == Hung) {

@@ -116,11 +116,11 @@ func (a *acceptOp) apply(b *batch) error {
 	// The usual case. It writes nothing, so a service that repeats everything after an outage costs
 	// no commit.
 	a.receipt = ticket.Receipt{Duplicate: true}
-	if knows(known.accepted, a.content) || !a.r.PrintReported && knows(known.reported, a.content) {
+	if knows(known.accepted, a.content) || !a.r.PrintEvenIfReported && knows(known.reported, a.content) {
 		return nil
 	}
 
-	if !a.r.ReportConflict {
+	if !a.r.OnlyReportConflict {
 		return a.storeTickets(b, gen, known)
 	}
 
@@ -275,7 +275,7 @@ func (a *acceptOp) enqueue(b *batch, made []newTicket, shares []share) {
 			}
 		}
 	}
-	b.newJobNotes = append(b.newJobNotes, note{accepted: a, size: a.size})
+	b.newJobLines = append(b.newJobLines, copyLine{accepted: a, size: a.size})
 }
 
 // received is when the request came in.

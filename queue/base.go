@@ -33,7 +33,7 @@ func (c *copier) open() {
 	}
 
 	if complete && c.log != nil { // not any more, also if this process dies before its first line
-		c.write([]note{{logLine: c.line()}})
+		c.write([]copyLine{{logLine: c.line()}})
 		c.sync()
 	}
 
@@ -215,8 +215,8 @@ func (q *Queue) CopyProblem() error {
 // end writes the lines that still wait, and that the log is complete.
 func (c *copier) end() {
 	defer c.folder.Unlock()
-	for len(c.notes) > 0 { // the committer has ended: there will be no more
-		c.write(<-c.notes)
+	for len(c.commits) > 0 { // the committer has ended: there will be no more
+		c.write(<-c.commits)
 	}
 
 	if c.log == nil {
@@ -226,7 +226,7 @@ func (c *copier) end() {
 	if !c.gap.Load() {
 		closed := c.line()
 		closed.Closed = true
-		c.write([]note{{logLine: closed}})
+		c.write([]copyLine{{logLine: closed}})
 	}
 
 	c.sync()

@@ -51,7 +51,7 @@ type batch struct {
 	blocked  []*lane                   // lanes that lend nothing until the batch ends
 	numbers  []uint64                  // of the next jobs, if they are free; see jobNumber
 
-	newJobNotes, stateNotes []note // for the copy's log; see notes
+	newJobLines, stateLines []copyLine // for the copy's log; see copyLines
 }
 
 // fail makes the whole transaction fail, with the first error. An operation that has written
@@ -144,7 +144,7 @@ func (b *batch) state(job uint64) (jobState, error) {
 // setState stores the state of a job, and gives it to the lane of an open one.
 func (b *batch) setState(job uint64, s jobState) {
 	b.putJSON(bucketState, key64(job), s)
-	b.noteState(job, s)
+	b.logState(job, s)
 	if s.State.Open() {
 		b.place(job, s)
 	}
@@ -219,7 +219,7 @@ func (b *batch) enqueue(s jobState, payload []byte, front bool) uint64 {
 	b.putJSON(bucketState, key64(job), s)
 
 	if s.MadeFrom != 0 || s.FromDaemon { // no request made it
-		b.newJobNotes = append(b.newJobNotes, note{
+		b.newJobLines = append(b.newJobLines, copyLine{
 			logLine: logLine{Made: &loggedMade{job, s}}, payloads: [][]byte{payload}, size: smallOp + len(payload),
 		})
 	}

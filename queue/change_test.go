@@ -136,16 +136,16 @@ func TestReportedContentPrintsOnlyIfAPersonPrintsIt(t *testing.T) {
 	q := start(t)
 	q.accept(dinner("a", "1Fish", "grill"))
 	changed := at(1, dinner("a", "1Fish-", "grill"))
-	changed.ReportConflict = true
+	changed.OnlyReportConflict = true
 	q.wantReceipt(changed, ticket.Receipt{Duplicate: true, Conflict: true})
 	q.wantDuplicate(changed)
 	q.wantPapers("grill", "#142: 1Fish")
 
-	changed.ReportConflict, changed.PrintReported = false, true
+	changed.OnlyReportConflict, changed.PrintEvenIfReported = false, true
 	q.wantReceipt(changed, oneChanged)
 	q.wantDuplicate(changed)
 	first := dinner("a", "1Fish", "grill") // it was refused first, and then accepted
-	first.PrintReported = true
+	first.PrintEvenIfReported = true
 	q.wantDuplicate(first)
 	q.wantPapers("grill", "CHANGED – replaces #142 of 19:30 UTC #142: 1Fish-")
 }

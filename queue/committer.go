@@ -105,7 +105,7 @@ func (q *Queue) commitAndAnswer(ops []*op) {
 	failed, full := q.commitFailed(err)
 	for _, o := range ops {
 		// On a full disk nothing was written, and printing must go on: a Begin is tried again when the
-		// reserve has been freed. After any other failure the station must not print.
+		// reserve file has been deleted. After any other failure the station must not print.
 		if o.kind == opSettle || (full && o.kind == opBegin) {
 			q.kept = append(q.kept, o)
 		} else {
@@ -162,7 +162,7 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 			f()
 		}
 		if q.copier != nil && q.replayed {
-			q.copier.add(batched.notes())
+			q.copier.add(batched.copyLines())
 		}
 	}
 

@@ -20,7 +20,7 @@ const (
 	copyAgain  = time.Minute             // after something has failed; twice that each time that it fails again
 	copyLate   = copyEvery + 5*copyAgain // then something does not answer
 	syncEvery  = time.Second
-	maxNotes   = 4096     // batches that may wait for the log
+	maxCommits = 4096     // batches that may wait for the log
 	maxWaiting = 32 << 20 // and their size together, in bytes; a longer line could not be read again
 	maxLines   = 1 << 20  // bytes of lines that are written at once, and one line more
 	// copyRoom must be free beside the file after a base copy of it: a copy must not fill the disk.
@@ -34,8 +34,8 @@ type copier struct {
 	folder store.Folder
 	record store.CopyRecord // of the file; used by Open, then by the goroutine of a base copy
 
-	notes   chan []note
-	waiting atomic.Int64       // bytes in notes
+	commits chan []copyLine    // the lines of each
+	waiting atomic.Int64       // bytes in commits
 	gap     atomic.Bool        // the log does not have all: a base copy must be made
 	cancel  context.CancelFunc // ends a base copy
 	ended   chan struct{}
@@ -51,24 +51,24 @@ type copier struct {
 }
 
 // add hands the lines of a commit to the log. It never blocks.
-func (c *copier) add(notes []note) {
-	if len(notes) == 0 {
+func (c *copier) add(lines []copyLine) {
+	if len(lines) == 0 {
 		return
 	}
 
 	size := int64(0)
-	for i := range notes {
-		size += int64(notes[i].size)
+	for i := range lines {
+		size += int64(lines[i].size)
 	}
 
-	if c.waiting.Load()+size > maxWaiting || len(c.notes) == cap(c.notes) {
+	if c.waiting.Load()+size > maxWaiting || len(c.commits) == cap(c.commits) {
 		c.gap.Store(true)
 		c.failed(errSlow)
 		return
 	}
 
 	c.waiting.Add(size)
-	c.notes <- notes // it has room: only the committer sends
+	c.commits <- lines // it has room: only the committer sends
 }
 
 var errSlow = errors.New("its disk is too slow, or does not answer")
@@ -91,8 +91,8 @@ func (c *copier) run(ctx context.Context) {
 	var syncAt <-chan time.Time
 	for {
 		select {
-		case notes := <-c.notes:
-			c.write(notes)
+		case lines := <-c.commits:
+			c.write(lines)
 			if syncAt == nil {
 				syncAt = time.After(syncEvery)
 			}
@@ -134,16 +134,16 @@ func (c *copier) line() logLine {
 }
 
 // write appends lines. After an error nothing is written until a new log begins.
-func (c *copier) write(notes []note) {
-	for i := range notes {
-		c.waiting.Add(-int64(notes[i].size))
+func (c *copier) write(lines []copyLine) {
+	for i := range lines {
+		c.waiting.Add(-int64(lines[i].size))
 		if c.log == nil {
 			c.gap.Store(true)
 			continue
 		}
 
-		err := notes[i].appendTo(&c.lines)
-		if err == nil && (c.lines.Len() > maxLines || i == len(notes)-1) {
+		err := lines[i].appendTo(&c.lines)
+		if err == nil && (c.lines.Len() > maxLines || i == len(lines)-1) {
 			_, err = c.log.Write(c.lines.Bytes())
 			c.lines.Reset()
 		}
@@ -194,27 +194,27 @@ func (c *copier) failed(err error) {
 	c.problem = err
 }
 
-// A note is a line that is encoded outside of the committer. Large values are the stored ones.
-type note struct {
+// A copyLine is a line of the copy's log, encoded outside of the committer. Large values are the stored ones.
+type copyLine struct {
 	logLine
 	accepted *acceptOp
 	payloads [][]byte // of Made
 	size     int      // about how many bytes it keeps in memory
 }
 
-// noteState adds the state of a job to the copy's log.
-func (b *batch) noteState(job uint64, s jobState) {
+// logState adds the state of a job to the copy's log.
+func (b *batch) logState(job uint64, s jobState) {
 	if s.State == ticket.Shown {
 		return
 	}
 	line := logLine{Job: &loggedJob{job, s.Station, s.State, s.Doubts, s.Why, s.PrintedBy, s.ReprintedAs}}
-	b.stateNotes = append(b.stateNotes, note{logLine: line, size: smallOp})
+	b.stateLines = append(b.stateLines, copyLine{logLine: line, size: smallOp})
 }
 
-// notes are the lines of a batch. New jobs come first: if the power fails in the middle, the log never says that a job
-// ended while the job that replaced it is missing.
-func (b *batch) notes() []note {
-	all := append(b.newJobNotes, b.stateNotes...)
+// copyLines are the lines of a batch. New jobs come first: if the power fails in the middle, the log never says that a
+// job ended while the job that replaced it is missing.
+func (b *batch) copyLines() []copyLine {
+	all := append(b.newJobLines, b.stateLines...)
 	for i := range all {
 		all[i].At, all[i].Running = b.wall.UTC(), b.now.Milliseconds()
 	}
@@ -223,10 +223,10 @@ func (b *batch) notes() []note {
 
 // appendTo appends the line. A ticket is JSON on one line already: to have it encoded once more takes longer than all
 // the rest.
-func (n *note) appendTo(lines *bytes.Buffer) error {
-	line, payloads := n.logLine, n.payloads
-	if n.accepted != nil {
-		line.Request, payloads = n.accepted.logged(), n.accepted.payloads
+func (l *copyLine) appendTo(lines *bytes.Buffer) error {
+	line, payloads := l.logLine, l.payloads
+	if l.accepted != nil {
+		line.Request, payloads = l.accepted.logged(), l.accepted.payloads
 	}
 
 	return store.AppendLine(lines, line, func() {

@@ -122,11 +122,11 @@ func TestABaseCopyThatFailsIsTriedLessAndLessOften(t *testing.T) {
 // TestALogThatCannotKeepUpDelaysNoCommit: what it does not take is in the next base copy.
 func TestALogThatCannotKeepUpDelaysNoCommit(t *testing.T) {
 	q := start(t)
-	few := &copier{q: q.Queue, notes: make(chan []note, 1)}
-	small := &copier{q: q.Queue, notes: make(chan []note, 2)}
+	few := &copier{q: q.Queue, commits: make(chan []copyLine, 1)}
+	small := &copier{q: q.Queue, commits: make(chan []copyLine, 2)}
 	for n, tooMuch := range []bool{false, true} {
-		few.add([]note{{}})
-		small.add([]note{{size: maxWaiting/2 + 1}})
+		few.add([]copyLine{{}})
+		small.add([]copyLine{{size: maxWaiting/2 + 1}})
 		wantEqual(t, few.gap.Load(), tooMuch, n)
 		wantEqual(t, small.gap.Load(), tooMuch, n)
 	}

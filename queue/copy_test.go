@@ -165,7 +165,7 @@ func TestALineSaysWhatWasStored(t *testing.T) {
 		must(t, err)
 		a.jobs = []newJob{{1, "grill"}, {2, "bar"}}
 		var line bytes.Buffer
-		must(t, (&note{accepted: a}).appendTo(&line))
+		must(t, (&copyLine{accepted: a}).appendTo(&line))
 		dir := t.TempDir()
 		must(t, os.WriteFile(filepath.Join(dir, "00000001.log"), line.Bytes(), 0o600))
 		files, err := store.ReadCopies(dir)

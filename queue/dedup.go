@@ -32,7 +32,7 @@ func keyOf(venue, id string) requestKey {
 // A dedupRecord is stored of a request for as long as its key is known.
 type dedupRecord struct {
 	accepted []content // that came under this key, oldest first
-	reported []content // that came and did not print, see ticket.Request.ReportConflict
+	reported []content // that came and did not print, see ticket.Request.OnlyReportConflict
 	shares   []share   // the latest of every station and order
 }
 

@@ -17,12 +17,12 @@ const (
 	gatherMost  = 10 * time.Second // a cook must be told soon, however many come
 )
 
-// GatherOld waits until a station's tickets that are older than olderThan are likely to be all that come now: a box
+// AwaitOld waits until a station's tickets that are older than olderThan are likely to be all that come now: a box
 // that was cut off gets its orders one after another, and a cook should get one slip and not one for each. It waits
 // only while all that waits there is too old, so it delays no order that is still wanted: that ends it.
 //
 // It writes nothing: after a crash the tickets are there, as old as they are.
-func (q *Queue) GatherOld(ctx context.Context, station string, olderThan time.Duration) {
+func (q *Queue) AwaitOld(ctx context.Context, station string, olderThan time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, gatherMost)
 	defer cancel()
 

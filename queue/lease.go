@@ -256,7 +256,7 @@ func (l *Lease) Settle(ctx context.Context, how Settlement) error {
 		state, err := b.state(l.job)
 		switch {
 		case errors.Is(err, ErrDamaged):
-			return err // the restart takes the copy, in which the ticket is in doubt
+			return err // the restart restores the file from its copy, where the ticket is in doubt
 		case err != nil, state.State != ticket.Pending:
 			// Nothing to write: this settlement is on the disk already, from a commit that reported an
 			// error. If err is ErrNotFound, it was pruned since.

@@ -66,9 +66,9 @@ type loggedJob struct {
 func (l *logLine) request() (ticket.Request, error) {
 	r := ticket.Request{
 		ID: l.Request.ID, Venue: l.Request.Venue, Device: l.Request.Device, Received: l.Request.Received,
-		Body:          append([]byte(l.Request.Body), l.Request.Bytes...),
-		Age:           time.Duration(l.Request.AgeMS) * time.Millisecond,
-		PrintReported: true, // it has printed, or should have: it counts also if the same was only reported before
+		Body:                append([]byte(l.Request.Body), l.Request.Bytes...),
+		Age:                 time.Duration(l.Request.AgeMS) * time.Millisecond,
+		PrintEvenIfReported: true, // it has printed, or should have
 	}
 
 	copy(r.Content[:], l.Request.Content)

@@ -145,7 +145,7 @@ func open(o Options, s store.Hooks) (*Queue, error) {
 func (q *Queue) followCopies(r store.CopyRecord) error {
 	q.copier = &copier{
 		q: q, folder: store.Folder{Dir: q.o.Copy}, last: time.Now(), record: r,
-		notes: make(chan []note, maxNotes), ended: make(chan struct{}),
+		commits: make(chan []copyLine, maxCommits), ended: make(chan struct{}),
 	}
 
 	files, unread := q.copier.folder.List()

@@ -19,8 +19,8 @@ type Sibling struct {
 	// At is where it came out, or is to come out: Station, or a backup that printed for it.
 	At     string
 	Ticket ticket.Ticket
-	// Cut says that its request has more jobs, which were not read.
-	Cut bool
+	// RequestHasMore says that its request has more jobs, which were not read.
+	RequestHasMore bool
 }
 
 // maxSiblings limits how many jobs of a request are read. An order has dozens of them; a hostile request can
@@ -68,7 +68,7 @@ func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) 
 
 		all := reader.current()
 		if cut && len(all) > 0 {
-			all[len(all)-1].Cut = true
+			all[len(all)-1].RequestHasMore = true
 		}
 
 		out = append(out, all...)

@@ -124,7 +124,7 @@ func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {
 	wantTrue(t, len(all) == 2*maxSiblings && all[maxSiblings-1].ID == maxSiblings, len(all))
 	for i := range all {
 		want := i == 2*maxSiblings-1
-		wantTrue(t, all[i].Cut == want, all[i].ID, all[i].Cut)
+		wantTrue(t, all[i].RequestHasMore == want, all[i].ID, all[i].RequestHasMore)
 	}
 }
 

@@ -150,7 +150,7 @@ func (x *exchange) entry(code Code, message string) Reject {
 // isProven says that a refused caller is the service, whatever else is wrong with its request: it has the secret, or
 // where there is none, an address of allow_from. The secret of one venue proves nothing about another.
 func (x *exchange) isProven() bool {
-	if configured := x.policy.venues[x.venueID]; configured != nil && configured.secretOwner != x.secretOwner {
+	if configured := x.policy.venues[x.venueID]; configured != nil && configured.wantsSecretOf != x.secretOwner {
 		return false
 	}
 	address, err := netip.ParseAddr(x.address)

@@ -114,7 +114,7 @@ func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
 
 	planned = result.Request
 	planned.Age = x.age
-	planned.ReportConflict = x.policy.ReportConflict && x.refusedFor == ""
+	planned.OnlyReportConflict = x.policy.OnlyReportConflict && x.refusedFor == ""
 	if x.refusedFor != "" {
 		headLate(&planned, x.refusedFor)
 	}
@@ -124,7 +124,7 @@ func (r *Receiver) plan(x *exchange) (planned ticket.Request, err error) {
 // headLate makes the request one that is printed late, and says so on its tickets, with the reason for which it was
 // refused.
 func headLate(planned *ticket.Request, reason string) {
-	planned.PrintReported = true
+	planned.PrintEvenIfReported = true
 	for i := range planned.Drafts {
 		planned.Drafts[i].Ticket.RefusedFor = strings.ToValidUTF8(fmt.Sprintf("%.120s", reason), "")
 	}
@@ -144,7 +144,7 @@ func (r *Receiver) keepAccepted(x *exchange, receipt ticket.Receipt) {
 	switch {
 	case receipt.Conflict:
 		one = x.entry(reasonConflict, "the id was used before, with other content; "+x.policy.conflictText())
-		if !x.policy.ReportConflict {
+		if !x.policy.OnlyReportConflict {
 			one.Printed = one.Time
 		}
 	case x.request.Cut && !receipt.Duplicate:

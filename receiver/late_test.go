@@ -29,7 +29,7 @@ func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 		{late(BodyTooLarge, "too large", burger+strings.Repeat(" ", 1<<20)), nil, "receiver.max_body is 1048576"},
 	} {
 		b := newTestbed(t, func(_ *Options, p *Policy) {
-			if p.ReportConflict = true; c.set != nil {
+			if p.OnlyReportConflict = true; c.set != nil {
 				c.set(p)
 			}
 		})
@@ -44,10 +44,11 @@ func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 
 		got := b.intake.requests()[0]
 		reason, _, _ := strings.Cut(c.one.Message, ";")
-		if heads := got.Drafts[0].Ticket.Heads(); heads[0] != "LATE – refused at 19:32: "+reason || !got.PrintReported {
+		heads := got.Drafts[0].Ticket.Heads()
+		if heads[0] != "LATE – refused at 19:32: "+reason || !got.PrintEvenIfReported {
 			t.Errorf("headed %q", heads)
 		}
-		if got.ReportConflict {
+		if got.OnlyReportConflict {
 			t.Error("if it differs from what has printed, only the list would say so, from where it came")
 		}
 		if !got.Received.Equal(c.one.Time) || got.Device != device || got.Venue != venueID {

@@ -60,7 +60,7 @@ func network(address string) string {
 // logRefusal logs a refusal, for each code and venue once a minute: a caller that posts without end must
 // not fill the disk. Neither may strangers, who can invent venues: each network has one line a minute, and all of them
 // together have few. A wrong path or method is only a debug line, because any scanner on the
-// internet causes those. But a scanner names no venue.
+// internet causes those. One that names a venue has the code wrong_path, and is a warning.
 //
 // It never logs a path: it may be an old secret, or the new one with a typing error. logged says whether it
 // wrote the line, and repeated how many like it went before without one.

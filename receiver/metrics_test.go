@@ -62,7 +62,7 @@ func TestARouteThatFailsIsCountedForEachItemAndLoggedOnce(t *testing.T) {
 		compiled, err := plan.Compile(plan.Config{Fallback: "grill",
 			Routes: []plan.Route{{When: `item.name > 1`, To: []string{"bar"}}}})
 		must(t, err)
-		p.Plan, p.ReportConflict = compiled, true
+		p.Plan, p.OnlyReportConflict = compiled, true
 	})
 	for i := range 2 {
 		b.do(post(fmt.Appendf(nil, `{"records":[{"id":"%d","items":[{"name":"Pie"},{"name":"Ale"}]}]}`, i)))
@@ -71,7 +71,7 @@ func TestARouteThatFailsIsCountedForEachItemAndLoggedOnce(t *testing.T) {
 	if log := b.log.String(); strings.Count(log, "its route did not match") != 1 || strings.Contains(log, "Pie") {
 		t.Errorf("log:\n%s", log)
 	}
-	if !b.intake.requests()[0].ReportConflict {
+	if !b.intake.requests()[0].OnlyReportConflict {
 		t.Error("receiver.conflict: report does not reach the queue")
 	}
 }

@@ -37,14 +37,14 @@ type Policy struct {
 	// Plan and Names are called concurrently.
 	Plan  Planner    // required
 	Names plan.Names // may be nil
-	// MayBeVenue says that an id may be a venue although it is not among Venues, which may be old. It is asked only for
-	// a caller that may post, concurrently. Nil: no id may.
-	MayBeVenue func(ctx context.Context, id string) bool
+	// MayBeNewVenue says that an id may be a venue although it is not among Venues, which may be old. It is asked only
+	// for a caller that may post, concurrently. Nil: no id may.
+	MayBeNewVenue func(ctx context.Context, id string) bool
 
 	MaxBody int64         // bytes: an order has a few thousand; one of 300 items with notes has about 50,000
 	Mode    contract.Mode // how far a body may differ from the contract
-	// ReportConflict says that other content under a known id does not print.
-	ReportConflict bool
+	// OnlyReportConflict says that other content under a known id does not print.
+	OnlyReportConflict bool
 	// RespondWithin is the time from the headers to the answer. It must be shorter than the time after which the
 	// service gives up (section 6.1), or that answer is lost.
 	RespondWithin time.Duration
@@ -58,7 +58,7 @@ type Venue struct {
 	// only with one of them, and with them only its requests.
 	Secrets []string
 
-	secretOwner string // whose secret its requests must have: its id, or "" for the policy's
+	wantsSecretOf string // the venue whose secret its requests must have: its id, or "" for the policy's
 }
 
 // A compiledPolicy is a copy of a Policy. It never changes.
@@ -75,7 +75,7 @@ type compiledPolicy struct {
 
 // conflictText says how other content under a known id is treated.
 func (p *compiledPolicy) conflictText() string {
-	if p.ReportConflict {
+	if p.OnlyReportConflict {
 		return "nothing of it is printed (receiver.conflict: report)"
 	}
 	return "what differs is printed again as whole tickets, headed CHANGED"
@@ -104,7 +104,7 @@ func compile(from *Policy) *compiledPolicy {
 	for _, v := range from.Venues {
 		v.ID, _ = contract.CanonicalID(v.ID) // it is compared with the header, and stored
 		if len(v.Secrets) > 0 {
-			v.secretOwner = v.ID
+			v.wantsSecretOf = v.ID
 			compiled.addSecrets(v.Secrets, v.ID)
 		}
 		v.Secrets = nil // they are hashed

@@ -202,13 +202,13 @@ func (p *compiledPolicy) checkVenue(c echo.Context, x *exchange) error {
 	}
 
 	found := p.venues[id]
-	if found == nil && p.MayBeVenue != nil && p.MayBeVenue(c.Request().Context(), id) {
+	if found == nil && p.MayBeNewVenue != nil && p.MayBeNewVenue(c.Request().Context(), id) {
 		return &refusal{StorageFailed, "the list of venues cannot be read now"} // after a 403 the service gives it up
 	}
 	if found == nil {
 		return badHeader(VenueNotAllowed, p.VenueHeader, "venue "+id+" is not listed under venues")
 	}
-	if x.secretOwner != found.secretOwner { // the secret of another venue, or of none, proves nothing about this one
+	if x.secretOwner != found.wantsSecretOf { // the secret in its path, or none, proves nothing about this venue
 		return echo.ErrNotFound
 	}
 

@@ -193,7 +193,7 @@ func TestAVenueThatMayBeOneIsAnswered503ToWhoMayPost(t *testing.T) {
 	asked, may := 0, true
 	b := newTestbed(t, func(_ *Options, p *Policy) {
 		p.Venues, p.Secrets = nil, []string{"the-secret-of-the-path"}
-		p.MayBeVenue = func(context.Context, string) bool { asked++; return may }
+		p.MayBeNewVenue = func(context.Context, string) bool { asked++; return may }
 	})
 	r := post([]byte(burger))
 	b.want(t, r, 404)

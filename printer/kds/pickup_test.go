@@ -102,7 +102,7 @@ func (w *testServer) openPass(over ...string) *board.Pass {
 	must(w.t, err)
 	own := openBoard(w.t, "pass", queuetest.NewStore())
 	w.screens["pass"] = kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
-	w.displays = append(w.displays, kds.Display{Screen: w.screens["pass"], Zone: utc})
+	w.displays = append(w.displays, kds.ServedScreen{Screen: w.screens["pass"], Zone: utc})
 	w.server.Set(w.displays)
 	return pass
 }

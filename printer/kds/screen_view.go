@@ -19,10 +19,10 @@ type screenView struct {
 	setup
 	Tag     string // of the setup; a page with another tag reloads itself
 	screen  *Screen
-	orders  *board.Orders           // on its pages
-	stopped chan struct{}           // closed when this screenView is no longer served
-	config  atomic.Pointer[Display] // replaced by a reload that leaves setup as it is
-	noting  atomic.Bool             // a goroutine of noteSeen runs
+	orders  *board.Orders                // on its pages
+	stopped chan struct{}                // closed when this screenView is no longer served
+	config  atomic.Pointer[ServedScreen] // replaced by a reload that leaves setup as it is
+	noting  atomic.Bool                  // a goroutine of noteSeen runs
 }
 
 // setup is the configuration that a page needs beside the board. A page that was rendered with another setup
@@ -47,7 +47,7 @@ type setup struct {
 }
 
 // newScreenView collects the data for the pages of a display. web is the tag of the scripts.
-func newScreenView(d Display, web string) *screenView {
+func newScreenView(d ServedScreen, web string) *screenView {
 	options := d.Screen.Options()
 	view := &screenView{screen: d.Screen, orders: d.Screen.Orders(), stopped: make(chan struct{})}
 	view.config.Store(&d)

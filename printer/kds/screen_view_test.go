@@ -23,7 +23,7 @@ func TestAPageIsToldHowItsScreenIsSetUpAndTheStateItWasRenderedFrom(t *testing.T
 			Name: "hot-line", Title: "Hot line", Board: w.screens["hot-line"].Board(),
 			WarnAfter: time.Minute, LateAfter: 2 * time.Minute, UnseenAfter: 20 * time.Second, Repeat: 30 * time.Second,
 		})
-		w.server.Set([]kds.Display{{Screen: s, Zone: utc}})
+		w.server.Set([]kds.ServedScreen{{Screen: s, Zone: utc}})
 		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
 		_, rest, _ := strings.Cut(page, `id="start">`)
 		data, _, _ := strings.Cut(rest, "</script>")
@@ -59,7 +59,7 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		s := kds.NewScreen(of)
 		metrics.Set([]*kds.Screen{s})
 		w := newTestServer(t)
-		w.server.Set([]kds.Display{{Screen: s, Zone: utc}})
+		w.server.Set([]kds.ServedScreen{{Screen: s, Zone: utc}})
 		c := w.client("127.0.0.1")
 		wants := func(name string, want float64) {
 			t.Helper()

@@ -18,8 +18,8 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 )
 
-// A Display is one screen station with the options of its pages.
-type Display struct {
+// A ServedScreen is one screen station with the options of its pages.
+type ServedScreen struct {
 	Screen *Screen // required
 	// Keys are the keys of each action, on top of [DefaultKeys]; see [CheckKeys].
 	Keys map[string][]string
@@ -44,7 +44,7 @@ var ErrInProgress = errors.New("this ticket is still being shown or printed: try
 
 // ServerOptions configure a [Server]. Pairings is required.
 type ServerOptions struct {
-	Displays []Display
+	Displays []ServedScreen
 	Pairings *Pairings
 	// Manage answers the questions and changes of the page for managers, at paths such as /state, as JSON. The
 	// browser that asks may manage, and no other site makes it ask. who names it, for the log. Nil: the page
@@ -85,7 +85,7 @@ func NewServer(o ServerOptions) *Server {
 // Set replaces the displays that are served, after a reload of the configuration. The pages of a
 // screen whose setup has not changed keep their streams. The streams of all others end; their pages
 // connect anew and reload themselves.
-func (s *Server) Set(list []Display) {
+func (s *Server) Set(list []ServedScreen) {
 	var now []*screenView
 	s.mu.Lock()
 	was := s.views

@@ -135,15 +135,15 @@ func (k *e2eServer) open(t *testing.T, log *slog.Logger) {
 	pass.SetLook(look)
 	zone, err := time.LoadLocation("Australia/Melbourne")
 	must(t, err)
-	var displays []kds.Display
+	var displays []kds.ServedScreen
 	for _, o := range []kds.ScreenOptions{
 		{Name: "hot-line", Title: "Hot line"}, {Name: "cold", Title: "Cold"}, {Name: "pass", Title: "Pass", Pass: pass},
 	} {
 		o.Board, o.Logger = boards[o.Name], log
 		s := kds.NewScreen(o)
 		k.screens[o.Name] = s
-		displays = append(displays, kds.Display{Screen: s, Zone: func() *time.Location { return zone }, Print: k.print,
-			Keys: map[string][]string{"all_day": {"F8", "a"}}})
+		displays = append(displays, kds.ServedScreen{Screen: s, Zone: func() *time.Location { return zone },
+			Print: k.print, Keys: map[string][]string{"all_day": {"F8", "a"}}})
 	}
 	k.pairings, err = kds.OpenPairings(k.queue.KV("pairings"), log)
 	must(t, err)

@@ -34,7 +34,7 @@ type testServer struct {
 	server     *kds.Server
 	pairings   *kds.Pairings
 	screens    map[string]*kds.Screen
-	displays   []kds.Display
+	displays   []kds.ServedScreen
 	network    *virtual.Network
 	managed    []string // the calls of the control API, and who made them
 	stop       func() error
@@ -45,7 +45,7 @@ func newTestServer(t testing.TB) *testServer {
 	w := &testServer{t: t, pairingsKV: queuetest.NewStore(), screens: map[string]*kds.Screen{}}
 	for _, name := range []string{"hot-line", "cold"} {
 		w.screens[name] = kds.NewScreen(kds.ScreenOptions{Name: name, Board: openBoard(t, name, queuetest.NewStore())})
-		w.displays = append(w.displays, kds.Display{Screen: w.screens[name], Zone: utc})
+		w.displays = append(w.displays, kds.ServedScreen{Screen: w.screens[name], Zone: utc})
 	}
 	w.start()
 	return w

@@ -130,7 +130,7 @@ func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
 
 func TestWhatIsNoOrderIsOneSlipForAPrinterOfLabelsToo(t *testing.T) {
 	for kind, change := range map[string]func(*ticket.Ticket){
-		"list of the orders of a screen": func(t *ticket.Ticket) { t.Whole = true },
+		"list of the orders of a screen": func(t *ticket.Ticket) { t.IsList = true },
 		"list of expired tickets":        func(t *ticket.Ticket) { t.Kind = ticket.ExpiredList },
 		"test ticket":                    func(t *ticket.Ticket) { t.Kind = ticket.Test },
 	} {

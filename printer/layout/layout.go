@@ -129,7 +129,7 @@ func ComposeWith(d ticket.Delivery, o Options) []Line {
 // stickers divides the lines of a ticket into its stickers, between which the paper is cut. A ticket that is no order
 // or has no items is one, and Cut is cleared for it.
 func (c *composer) stickers(t *ticket.Ticket) [][]ticket.Line {
-	if c.Cut != ByItem && c.Cut != ByCourse || t.Kind != ticket.Order || t.Whole || len(t.Lines) == 0 {
+	if c.Cut != ByItem && c.Cut != ByCourse || t.Kind != ticket.Order || t.IsList || len(t.Lines) == 0 {
 		c.Cut = ""
 	}
 

@@ -27,7 +27,7 @@ func (s *Session) Hello(
 	s.expect(cmp.Or(by, ByID))
 
 	for step, nuls := 0, 0; ; step++ {
-		if step <= len(clearing) {
+		if step <= len(nulsBeforeHello) {
 			if err := s.clear(ctx, nuls); err != nil {
 				return NoFence, err
 			}
@@ -66,7 +66,7 @@ func (s *Session) Hello(
 // it for minutes. So the speed of the line is measured with the NULs of the step before, by the answer to DLE EOT
 // behind them.
 func (s *Session) nextNULs(step int, proven bool) int {
-	most := unproven
+	most := maxNULsUnproven
 	if proven && s.rate > 0 {
 		most = maxNULs
 	}
@@ -74,7 +74,7 @@ func (s *Session) nextNULs(step int, proven bool) int {
 	if s.rate > 0 {
 		most = min(most, int(s.rate*nulTime.Seconds()))
 	}
-	return max(0, min(clearing[min(step, len(clearing)-1)], most-s.nuls))
+	return max(0, min(nulsBeforeHello[min(step, len(nulsBeforeHello)-1)], most-s.nuls))
 }
 
 // clear sends n NULs and notes how fast the line took them. A printer that does not answer in time gets no more.

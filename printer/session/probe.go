@@ -142,8 +142,8 @@ func (s *Session) Program() string {
 	return s.program
 }
 
-// foreign is the error if heard comes from a program that is no printer.
-func (s *Session) foreign(heard []byte) error {
+// notAPrinter is the error if heard comes from a program that is no printer.
+func (s *Session) notAPrinter(heard []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

@@ -36,12 +36,12 @@ type Session struct {
 
 	realTime []byte // the n of each DLE EOT n that is answered
 
-	by     Kind    // the proof of a ticket on this connection; set by drainStatus when a hello was answered
-	unsent []byte  // the rest that could not be written in time
-	wrote  int     // bytes handed over on this connection
-	nuls   int     // of them, those that complete a broken command
-	rate   float64 // bytes a second that the line takes, as measured; 0: not yet
-	late   bool    // its answers come with the next bytes
+	by          Kind    // the proof of a ticket on this connection; set by drainStatus when a hello was answered
+	unsent      []byte  // the rest that could not be written in time
+	wrote       int     // bytes handed over on this connection
+	nuls        int     // of them, those that complete a broken command
+	rate        float64 // bytes a second that the line takes, as measured; 0: not yet
+	answersLate bool    // it sends an answer only when it is sent something more, see waitNudging
 
 	mu         sync.Mutex    // guards the fields below
 	first      []byte        // the first bytes written, at most heardLimit
@@ -124,7 +124,7 @@ func (s *Session) readLoop() {
 		read, err := s.conn.Read(buf)
 		if len(heard) < heardLimit {
 			heard = append(heard, buf[:min(read, heardLimit-len(heard))]...)
-			if err := s.foreign(heard); err != nil {
+			if err := s.notAPrinter(heard); err != nil {
 				s.handle(nil, err)
 				return
 			}
@@ -185,13 +185,13 @@ func (s *Session) waitFor(ctx context.Context, within time.Duration, ok func() b
 // was busy reads it together with the question.
 func (s *Session) waitNudging(ctx context.Context, within time.Duration, ok func() bool) error {
 	over, pause := time.Now().Add(within), nudgeAfter
-	if s.late {
+	if s.answersLate {
 		pause = nudgeLate
 	}
 
 	err := s.waitFor(ctx, min(within, pause), ok)
 	if within <= pause || !TimedOut(err) {
-		s.late = s.late && err != nil
+		s.answersLate = s.answersLate && err != nil
 		return err
 	}
 
@@ -202,7 +202,7 @@ func (s *Session) waitNudging(ctx context.Context, within time.Duration, ok func
 
 		nudged := time.Now()
 		err = s.waitFor(ctx, min(time.Until(over), pause), ok)
-		s.late = err == nil && time.Since(nudged) < broughtWithin
+		s.answersLate = err == nil && time.Since(nudged) < broughtWithin
 	}
 	return err
 }
@@ -264,8 +264,8 @@ func (s *Session) By() Kind { return s.by }
 // RealTime lists the n of each DLE EOT n that is answered.
 func (s *Session) RealTime() []byte { return s.realTime }
 
-// Late reports whether the answers come with the next bytes only.
-func (s *Session) Late() bool { return s.late }
+// AnswersLate reports whether the printer answers only when it is sent something more.
+func (s *Session) AnswersLate() bool { return s.answersLate }
 
 // Conn is the connection, for its kind.
 func (s *Session) Conn() transport.Conn { return s.conn }

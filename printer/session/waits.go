@@ -77,13 +77,13 @@ const (
 	// longestHeader is longer, in bytes, than the part of any command that says how much data follows. As many NULs
 	// precede the first question: read as the size of an image, it would announce a quarter of a megabyte.
 	longestHeader = 16
-	// unproven is how many NULs a connection carries at most to a printer that never answered a fence: as many as
-	// precede a ticket without one. More would not show that they helped. maxNULs is the same for one that did.
-	unproven = 2 << 10
-	maxNULs  = 640 << 10
+	// maxNULsUnproven is how many NULs a connection carries at most to a printer that never answered a fence: as many
+	// as precede a ticket without one. More would not show that they helped. maxNULs is the same for one that did.
+	maxNULsUnproven = 2 << 10
+	maxNULs         = 640 << 10
 )
 
-// clearing is how many NULs precede the second hello, the third and so on. They complete a command that another
+// nulsBeforeHello is how many NULs precede the second hello, the third and so on. They complete a command that another
 // program left unfinished: a few lines, a band of an image, a logo, the largest image that printers
 // take. A printer that waits for nothing ignores them.
-var clearing = [...]int{64, 4 << 10, 96 << 10, 512 << 10}
+var nulsBeforeHello = [...]int{64, 4 << 10, 96 << 10, 512 << 10}

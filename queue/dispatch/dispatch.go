@@ -91,9 +91,9 @@ type Queue interface {
 	// Take lends the head of a station's queue. At most one ticket of a station is lent at a time.
 	// It blocks until there is a ticket and the station is not held, or ctx ends.
 	Take(ctx context.Context, station string) (Lease, error)
-	// GatherOld waits, for seconds at most, while all that waits for the station is older than olderThan and more
+	// AwaitOld waits, for seconds at most, while all that waits for the station is older than olderThan and more
 	// such tickets come, so that Expire lists them on one slip.
-	GatherOld(ctx context.Context, station string, olderThan time.Duration)
+	AwaitOld(ctx context.Context, station string, olderThan time.Duration)
 	// Expire ends the tickets that have waited longer than olderThan and puts a slip that lists
 	// them at the head of the queue. It returns the number of tickets that expired.
 	Expire(ctx context.Context, station string, olderThan time.Duration) (int, error)

@@ -120,7 +120,7 @@ func (w *worker) expire(ctx context.Context, after time.Duration) {
 		return
 	}
 
-	w.d.queue.GatherOld(ctx, w.name, after)
+	w.d.queue.AwaitOld(ctx, w.name, after)
 	if ctx.Err() != nil { // a stop: these tickets would be on one slip, and the rest, after the start, on another
 		return
 	}

@@ -42,7 +42,7 @@ const (
 	Taken     State = "taken"     // the third-party kitchen display accepted the ticket
 
 	Failed    State = "failed"    // cannot be delivered; a person must reprint or cancel it
-	Cancelled State = "cancelled" // by a person, by a reprint, or because a page of its screen is open again
+	Cancelled State = "cancelled" // by a person, or by a reprint
 	Expired   State = "expired"   // too old to print; listed on a slip
 	Moved     State = "moved"     // replaced by another job at another station
 )

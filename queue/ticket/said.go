@@ -62,8 +62,7 @@ func Shares(drafts []Draft) ([]Share, Digest) {
 }
 
 // Order is the name of a ticket's order, as people say it, shortened; empty if it has neither a number nor a table. It
-// is stored, and the content of a retry is compared by it. The tickets of one content are compared by
-// [Ticket.OrderInRequest].
+// is stored, and Shares are grouped by it. Other stations of an order are found by [Ticket.OrderInRequest].
 func (t *Ticket) Order() string {
 	text := cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type))
 	if len(text) <= maxOrder {

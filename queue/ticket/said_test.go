@@ -12,7 +12,7 @@ import (
 func TestEveryFieldThatACookReadsIsPartOfTheDigest(t *testing.T) {
 	for of, leftOut := range map[reflect.Type][]string{
 		reflect.TypeFor[Ticket](): {"V", "Venue", "VenueName", "Device", "Request", "Record", "Server", "Check",
-			"Received", "Zone", "AlsoAt", "Changed", "RefusedFor", "Banners", "Later", "Whole",
+			"Received", "Zone", "AlsoAt", "Changed", "RefusedFor", "Banners", "Later", "IsList",
 			"Unread"}, // its notes are part of it
 		reflect.TypeFor[Line](): {"Unread", "ID"},
 	} {

@@ -72,8 +72,9 @@ type Ticket struct {
 	Banners []string `json:"banners,omitempty"`
 	// Later is, on a reprint, the voids of the same check that came since.
 	Later LaterVoids `json:"later,omitempty"`
-	// Whole says that it is one paper, whatever the printer does with the items of an order: a list of orders.
-	Whole bool `json:"whole,omitempty"`
+	// IsList says that it is the list of the open orders of a dark screen: one paper, also where each item of an order
+	// gets one.
+	IsList bool `json:"whole,omitempty"`
 	// Raw is the record as text, printed under the banner UNREADABLE: it contains nothing printable, has a key twice
 	// or exceeds a limit, so that a person must interpret it.
 	Raw string `json:"raw,omitempty"`
@@ -296,11 +297,11 @@ type Request struct {
 	// Age is for how long it has waited at a relay before it came here. The difference to Received does not say
 	// that: it is of two clocks. The tickets have waited for so long already, see expire_after.
 	Age time.Duration
-	// ReportConflict says that other content under a known key does not print.
-	ReportConflict bool
-	// PrintReported says that it prints although its content is known, if that was only reported: a person prints it
-	// after it was refused, or the log of the copy has it.
-	PrintReported bool
+	// OnlyReportConflict says that other content under a known key does not print.
+	OnlyReportConflict bool
+	// PrintEvenIfReported says that it prints although its content is known, if that was only reported: a person prints
+	// it after it was refused, or the log of the copy has it.
+	PrintEvenIfReported bool
 }
 
 // A Receipt is the result of accepting a request.

@@ -43,7 +43,7 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	}
 
 	if err == nil && repeats && isAmbiguous(envelope) {
-		request.setText(true, math.MaxInt) // a few times the body at most: a byte that is not UTF-8 becomes three
+		request.setText(true, math.MaxInt) // it is JSON, and its text has no limit: at most a few times the body
 		request.Anomalies = []Anomaly{DuplicateKey}
 		return request, nil
 	}
@@ -300,7 +300,8 @@ func writeText(out *bufio.Writer, s string) {
 
 // mayDiffer says whether a member may have another value in a retry:
 //   - anywhere, metadata, and updatedAt if it is a time;
-//   - directly in the body, the service's measurements and each time, except one under a wantedKey.
+//   - directly in the body, the service's measurements and each time, except one for which the meal is wanted
+//     (wantedKey).
 func (v Value) mayDiffer(inBody bool) bool {
 	key := v.Key()
 	switch {

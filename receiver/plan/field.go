@@ -90,8 +90,8 @@ func DefaultFields() map[string][]string {
 	return all
 }
 
-// A target is one path of a field.
-type target struct {
+// A fieldPath is one configured path of a field.
+type fieldPath struct {
 	field fieldID
 	rank  int      // of the path among the paths of the field
 	key   string   // the first key of the path
@@ -101,7 +101,7 @@ type target struct {
 
 // fieldPaths has the targets by the first key of their path, as [fold] has it. A Plan has its own, so a reload never
 // changes the fields of a request that is being planned.
-type fieldPaths map[string][]target
+type fieldPaths map[string][]fieldPath
 
 // compilePaths are the configured paths of each field, or the default ones; paths of a void are added to those. bad
 // gets each mistake. An empty list switches a field off; package config refuses one in the configuration file, where it
@@ -111,7 +111,7 @@ func compilePaths(configured map[string][]string, bad func(name, format string, 
 	all.add(fieldVoid, voidFlag, voidFlags)
 	all.add(fieldVoid, voidTime, voidTimes)
 	all.add(fieldVoid, voidStatus, statusFields)
-	all.add(fieldRemoved, flagOfPresence, presenceFlags)
+	all.add(fieldRemoved, includedFlag, includedFlags)
 
 	var names []string
 	for id, f := range fields {
@@ -151,7 +151,7 @@ func (f fieldPaths) add(id fieldID, kind flagKind, paths []string) {
 	for rank, p := range paths {
 		keys := strings.Split(strings.TrimSpace(p), ".")
 		name := folded(keys[0])
-		f[name] = append(f[name], target{id, rank, keys[0], keys[1:], kind})
+		f[name] = append(f[name], fieldPath{id, rank, keys[0], keys[1:], kind})
 	}
 }
 
@@ -164,7 +164,7 @@ const (
 	voidFlag
 	voidTime
 	voidStatus
-	flagOfPresence // taken away if it is false
+	includedFlag // taken away if it is false
 )
 
 // The spellings by which a record or an item says that it is a cancellation, for names and values without case and
@@ -181,8 +181,8 @@ var (
 	statusFields = []string{"status", "kdsstatus", "itemstatus", "orderstatus", "state", "action", "type", "operation",
 		"changetype"}
 	voidStatuses = []string{"void", "voided", "cancel", "canceled", "cancelled", "delete", "deleted"}
-	// presenceFlags say of a modifier that its dish has it, unless they are false.
-	presenceFlags = []string{"included", "isIncluded", "selected", "isSelected", "chosen", "isChosen", "added",
+	// includedFlags say of a modifier that its dish has it, unless they are false.
+	includedFlags = []string{"included", "isIncluded", "selected", "isSelected", "chosen", "isChosen", "added",
 		"isAdded", "active", "isActive"}
 	// removedStatuses cancel an item or a record. Of a modifier they say that its dish is made without it.
 	removedStatuses = []string{"remove", "removed"}

@@ -42,7 +42,7 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	t.Refire = fields.flag(fieldRefire)
 	t.Rush = fields.isRushOrHold(fieldRush, rushWords)
 	t.Hold = fields.isRushOrHold(fieldHold, holdWords)
-	t.Notes = append(t.Notes, fields.allergens()...) // the last of the reads: it makes other readers
+	t.Notes = append(t.Notes, fields.allergens()...) // the last: it makes other readers, which end this one
 
 	rest := fields.remainder(append([]string{
 		t.Number, t.Table, t.Server, t.Type, t.Guests, t.Customer, t.Destination, t.Course}, t.Notes...)...)
@@ -118,7 +118,8 @@ func (s *splitter) line(
 	l.Course = r.course()
 	l.Void = r.void(quantity, depth > 0) || parent.Void
 	l.Hold = r.isRushOrHold(fieldHold, holdWords) || parent.Hold
-	// Unlike a void, a refire that cannot be read is not quoted: the dish is made in either case.
+	// Unlike a void, a refire that cannot be read is no question (MayCancel): the dish is made in either case, and the
+	// field prints as an unread one.
 	l.Refire = r.flag(fieldRefire) || parent.Refire
 
 	// A cook may recognise a dish in its JSON; an item that is left out is never made. The JSON has the remainder too.
@@ -129,7 +130,7 @@ func (s *splitter) line(
 	}
 
 	removal := r.removal()
-	l.Notes = append(l.Notes, r.allergens()...) // the last of the reads: it makes other readers
+	l.Notes = append(l.Notes, r.allergens()...) // the last: it makes other readers, which end this one
 	rest := r.remainder(append([]string{l.Name, l.Seat, l.Course}, l.Notes...)...)
 	l.MayCancel = rest.takeCancelling()
 	l.Name = removal + rest.takeRemoval() + l.Name
@@ -236,10 +237,11 @@ func saysVoid(kind flagKind, v contract.Value, modifier bool) bool {
 		if v.Kind() != '"' {
 			return false
 		}
-		word := folded(v.Text())
+		word := folded(v.Text()) // of a modifier, removed means without it: see removal
 		return slices.Contains(voidStatuses, word) || !modifier && slices.Contains(removedStatuses, word)
 	}
 
+	// A path of ticket.fields.void says it in any of these ways.
 	isTime := v.Kind() == '"' && timeValue.MatchString(strings.TrimSpace(v.Text()))
 	return isTime || saysVoid(voidFlag, v, modifier) || saysVoid(voidStatus, v, modifier)
 }

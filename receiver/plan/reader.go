@@ -25,7 +25,7 @@ type reader struct {
 
 // A hit is a value at a path of a field.
 type hit struct {
-	*target
+	*fieldPath
 	inexact int // 1 if the name differs in case or punctuation
 	v       contract.Value
 }
@@ -35,11 +35,11 @@ func (s *splitter) reader(obj contract.Value) *reader {
 	s.hits = s.hits[:0]
 	var buf [64]byte
 	for member := range obj.All() {
-		targets := s.plan.paths[string(fold(buf[:0], member.Key()))]
-		for i := range targets {
-			path := &targets[i]
+		paths := s.plan.paths[string(fold(buf[:0], member.Key()))]
+		for i := range paths {
+			path := &paths[i]
 			if found := descend(member, path.rest); found != nil {
-				found := hit{target: path, v: found}
+				found := hit{fieldPath: path, v: found}
 				if member.Key() != path.key {
 					found.inexact = 1
 				}

@@ -59,16 +59,16 @@ func (r *reader) remainder(said ...string) remainder {
 // A remainderCollector walks over an object.
 type remainderCollector struct {
 	*splitter
-	said    []string
-	ofField bool   // the object is the value of a field, so its members are not unread
-	listKey string // of the list that the object is in; empty: it is in none
-	depth   int    // of lists in each other
-	rest    remainder
+	said        []string
+	ofAllergens bool   // it is the value of fieldAllergens, which prints whole
+	listKey     string // of the list that the object is in; empty: it is in none
+	depth       int    // of lists in each other
+	rest        remainder
 }
 
-// prints says whether a value prints: it is not silenced. The value of a field prints all the same.
+// prints says whether a value prints: it is not silenced, or it is about allergens.
 func (c *remainderCollector) prints(v contract.Value) bool {
-	return c.ofField || c.marks[v.Index()] != markSilenced
+	return c.ofAllergens || c.marks[v.Index()] != markSilenced
 }
 
 // add adds a member of an object, which has the dotted path in.
@@ -119,7 +119,7 @@ func (c *remainderCollector) list(path string, list contract.Value) {
 	}
 
 	c.rest.hasList = true
-	if c.depth == 0 && !c.ofField && c.areItems(list) && !hasWordLike(list.Key(), warningWords) {
+	if c.depth == 0 && !c.ofAllergens && c.areItems(list) && !hasWordLike(list.Key(), warningWords) {
 		c.rest.lists = append(c.rest.lists, childList{path, list})
 		return
 	}
@@ -158,7 +158,7 @@ func (c *remainderCollector) texts(key string, list contract.Value) (texts []str
 // element is the text of an element of a list, "" if it is read or noise: of {"name": "nuts", "severity": "high"} it is
 // nuts (severity: high). For cancels, see texts.
 func (c *remainderCollector) element(key string, e contract.Value) (text string, cancels bool) {
-	inner := remainderCollector{splitter: c.splitter, ofField: c.ofField, listKey: key, depth: c.depth + 1}
+	inner := remainderCollector{splitter: c.splitter, ofAllergens: c.ofAllergens, listKey: key, depth: c.depth + 1}
 	switch {
 	case c.isRead(e) || isEmpty(e):
 		return "", false
@@ -211,7 +211,7 @@ func (c *remainderCollector) text(path, value string, cancels bool) {
 // remainder is.
 func (r *reader) allergens() (lines []string) {
 	for _, h := range slices.Clone(r.of(fieldAllergens)) { // texts makes other readers
-		collector := remainderCollector{splitter: r.splitter, ofField: true}
+		collector := remainderCollector{splitter: r.splitter, ofAllergens: true}
 		if h.v.Kind() != '[' {
 			collector.add("", h.v)
 		} else if texts, cancels := collector.texts(h.v.Key(), h.v); len(texts) > 0 {
@@ -279,11 +279,11 @@ func (r *reader) removal() string {
 	var marks strings.Builder
 	for _, h := range r.of(fieldRemoved) {
 		switch yes, isFlag := parseBool(h.v); {
-		case h.kind == flagOfPresence && isFlag:
+		case h.kind == includedFlag && isFlag:
 			if !yes {
 				marks.WriteString("[" + h.v.Key() + ": " + scalarText(h.v) + "] ")
 			}
-		case h.kind == flagOfPresence:
+		case h.kind == includedFlag:
 			continue
 		case isFlag && yes:
 			marks.WriteString("[" + h.v.Key() + "] ")

@@ -147,8 +147,8 @@ func (c *Client) Resume(ctx context.Context, station string) error {
 }
 
 // Probe has the daemon ask the station's printer anew which questions it answers.
-func (c *Client) Probe(ctx context.Context, station string) (finding.Device, error) {
-	return call[finding.Device](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/probe", nil)
+func (c *Client) Probe(ctx context.Context, station string) (finding.DeviceStatus, error) {
+	return call[finding.DeviceStatus](ctx, c, "POST", "/v1/stations/"+url.PathEscape(station)+"/probe", nil)
 }
 
 // Rejects lists refused print requests, newest first, without their bodies.

@@ -36,7 +36,7 @@ type Options struct {
 	Stations  func() []finding.Station // each, with its queue; orphans too
 	// Probe asks the printer of a configured station for its capability, and returns its state afterwards. An
 	// [*Error] with [Conflict] if the station has no printer that can be asked.
-	Probe func(ctx context.Context, station string) (finding.Device, error)
+	Probe func(ctx context.Context, station string) (finding.DeviceStatus, error)
 	// Findings are everything that was found, the worst first.
 	Findings func(ctx context.Context) ([]finding.Finding, error)
 	// Fields says how the fields of orders are used.

@@ -23,7 +23,7 @@ func Policy(conf *config.Config, p receiver.Planner) *receiver.Policy {
 		VenueHeader: section.Headers.Venue, DeviceHeader: section.Headers.Device,
 		AllowFrom: section.AllowFrom, TrustedProxies: section.TrustedProxies,
 		Plan: p, MaxBody: int64(section.MaxBody), Mode: section.Mode(), RespondWithin: section.RespondWithin,
-		ReportConflict: section.Conflict == "report",
+		OnlyReportConflict: section.Conflict == "report",
 	}
 
 	out.Secrets = revealed(section.Secrets)

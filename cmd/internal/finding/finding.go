@@ -39,7 +39,7 @@ type Finding struct {
 	Detail  string    `json:"detail,omitempty"`  // an error in its own words, the place of the file, the result
 	Do      string    `json:"do,omitempty"`      // advice for a person; empty if nothing needs to be done
 	Station bool      `json:"station,omitempty"` // the subject is the name of a station
-	Count   int       `json:"count,omitempty"`   // of tickets that wait for a person: one more is told too
+	Count   int       `json:"count,omitempty"`   // tickets that wait for a person; more of them are told again
 	// Examples are lines from orders. They are shown to the operator, and never sent anywhere.
 	Examples []string `json:"examples,omitempty"`
 }

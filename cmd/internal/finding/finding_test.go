@@ -27,7 +27,8 @@ type fault struct {
 
 func faults() []fault {
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
-	printer := func(d Device, waiting int) Facts {
+	type status = DeviceStatus
+	printer := func(d status, waiting int) Facts {
 		d.Since = ago(time.Hour)
 		return Facts{Stations: Join([]Station{{Name: "grill", Device: &d}},
 			[]queue.StationState{{Name: "grill", Configured: true, Pending: waiting}})}
@@ -37,15 +38,15 @@ func faults() []fault {
 		return Facts{Orders: Orders{Refused: []Refusal{{Code: code, At: now}, {Code: code, At: ago(time.Minute)}}}}
 	}
 	return []fault{
-		{printer(Device{State: "paper_out", Conditions: []string{"paper_out", "offline"}, Advice: "put in a roll"}, 3),
+		{printer(status{State: "paper_out", Conditions: []string{"paper_out", "offline"}, Advice: "put in a roll"}, 3),
 			"station/grill/paper_out", "paper out; 3 tickets wait", "put in a roll", Fail, ago(time.Hour)},
-		{printer(Device{State: "unreachable", Err: "connection refused", Advice: "check its cable"}, 0),
+		{printer(status{State: "unreachable", Err: "connection refused", Advice: "check its cable"}, 0),
 			"station/grill/unreachable", "unreachable", "check its cable", Fail, ago(time.Hour)},
-		{printer(Device{State: "ready", Fine: true, Conditions: []string{"paper_low"}, Advice: "have a roll ready"}, 0),
+		{printer(status{State: "ready", Fine: true, Conditions: []string{"paper_low"}, Advice: "have a roll ready"}, 0),
 			"station/grill/paper_low", "paper low", "have a roll ready", Warn, time.Time{}},
-		{printer(Device{State: "ready", Fine: true, Moved: "was found at b, not at a", Advice: "put it there"}, 0),
+		{printer(status{State: "ready", Fine: true, Moved: "was found at b, not at a", Advice: "put it there"}, 0),
 			"station/grill/moved", "was found at b, not at a", "put it there", Warn, time.Time{}},
-		{printer(Device{State: "ready", Fine: true, Foreign: 2}, 0), "station/grill/shared",
+		{printer(status{State: "ready", Fine: true, Foreign: 2}, 0), "station/grill/shared",
 			"another program prints there at the same time", "a printer of its own", Fail, time.Time{}},
 		{refused("wrong_path"), "orders/refused/wrong_secret", "2 requests refused: wrong secret in the address",
 			"ticketrail venues list", Fail, ago(time.Minute)},
@@ -184,8 +185,8 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 	hold := &queue.StationHold{Reason: "lunch (by anna)", Since: time.Unix(9, 0)}
 	up, down := Station{Known: true, Up: true}, Station{Known: true, Error: "connection refused"}
 	out := up
-	out.Device = &Device{State: "paper_out", Since: time.Unix(5, 0), Advice: "put in a new roll"}
-	refusing := Station{Kind: KindDisplay, Known: true, Device: &Device{State: "refusing", Err: "401"}}
+	out.Device = &DeviceStatus{State: "paper_out", Since: time.Unix(5, 0), Advice: "put in a new roll"}
+	refusing := Station{Kind: KindDisplay, Known: true, Device: &DeviceStatus{State: "refusing", Err: "401"}}
 	backed := down
 	backed.ActiveBackup = "bar"
 	for _, x := range []struct {
@@ -220,7 +221,8 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 }
 
 func TestAPrinterThatWorksWithAdviceIsNotCalledReady(t *testing.T) {
-	late := Station{Known: true, Up: true, Device: &Device{State: "ready", Fine: true, Advice: "set confirm: none"}}
+	advised := DeviceStatus{State: "ready", Fine: true, Advice: "set confirm: none"}
+	late := Station{Known: true, Up: true, Device: &advised}
 	got := Join([]Station{late}, []queue.StationState{{Configured: true}})[0].Findings()
 	if len(got) != 1 || got[0].Text != "works, but not as it should" || got[0].Do != "set confirm: none" {
 		t.Errorf("%+v", got)

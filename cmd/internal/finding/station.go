@@ -52,7 +52,7 @@ type Station struct {
 	Error         string             `json:"error,omitempty"`   // of the last attempt, if it failed
 	Attempt       int                `json:"attempt,omitempty"` // number of the current ticket's attempt
 	NextTry       time.Time          `json:"next_try,omitzero"`
-	Device        *Device            `json:"device,omitempty"`        // nil if it cannot be asked for its own state
+	Device        *DeviceStatus      `json:"device,omitempty"`        // nil if it cannot be asked for its own state
 	ActiveBackup  string             `json:"stand_in,omitempty"`      // the backup that prints its tickets now
 	StandsInFor   []string           `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
 	Pages         int                `json:"pages,omitempty"`         // open pages, of a screen
@@ -61,12 +61,12 @@ type Station struct {
 	Books queue.Books `json:"books"`
 
 	Known bool `json:"-"` // an attempt was made since the start
-	Up    bool `json:"-"` // the last attempt that tells succeeded
+	Up    bool `json:"-"` // the last attempt that says something about the station succeeded
 }
 
-// A Device is the state that a printer, a screen or a third-party display reports of itself. Stations that share a
-// printer have the same. Its conditions are label values of ticketrail_station_condition.
-type Device = printer.Status
+// A DeviceStatus is the state that a printer, a screen or a third-party display reports of itself. Stations that share
+// a printer have the same. Its conditions are label values of ticketrail_station_condition.
+type DeviceStatus = printer.Status
 
 // Join adds to the stations of a queue, orphans too, the knowledge of the rest of the daemon. known must have been
 // read first: a reload between the two then shows a new station without a state, and never a state without its

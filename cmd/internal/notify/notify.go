@@ -67,12 +67,12 @@ type Notifier struct {
 	// makeSender makes the sender of a recipient; tests replace it.
 	makeSender func(config.Recipient) (sender, error)
 
-	mu    sync.Mutex           // guards found
-	found map[string]condition // at the last look
+	mu    sync.Mutex                // guards found
+	found map[string]trackedFinding // at the last look
 
 	// The fields below belong to Run.
 	active     *config.Notify
-	conditions conditions
+	tracked    trackedFindings
 	recipients []*recipient
 	done       chan delivery
 }
@@ -87,7 +87,7 @@ type delivery struct {
 
 // New prepares a Notifier without recipients.
 func New(o Options) *Notifier {
-	n := &Notifier{o: o, makeSender: newSender, conditions: conditions{}, done: make(chan delivery)}
+	n := &Notifier{o: o, makeSender: newSender, tracked: trackedFindings{}, done: make(chan delivery)}
 	n.sent = promauto.With(o.Registerer).NewCounterVec(
 		prometheus.CounterOpts{Name: "ticketrail_notify_messages_total",
 			Help: "Messages to people by their recipient; a failed one is tried again while it is still true."},
@@ -133,12 +133,12 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 
 	now := time.Now()
 	open := n.o.Open(now)
-	n.conditions.update(now, found, n.active.After, open)
+	n.tracked.update(now, found, n.active.After, open)
 	n.log(now)
 	n.publish(found)
 
 	for _, r := range n.recipients {
-		message, told := r.news(now, n.conditions, n.active.Repeat, open)
+		message, told := r.news(now, n.tracked, n.active.Repeat, open)
 		switch {
 		case r.sending || now.Before(r.next) || len(message.Began)+len(message.Ended) == 0:
 			continue
@@ -163,7 +163,7 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 
 // log writes a line for each finding that has begun, and one when it is over, at its severity.
 func (n *Notifier) log(now time.Time) {
-	for id, k := range n.conditions {
+	for id, k := range n.tracked {
 		level := slog.LevelWarn
 		if k.Level == finding.Fail {
 			level = slog.LevelError
@@ -186,9 +186,9 @@ func (n *Notifier) log(now time.Time) {
 func (n *Notifier) publish(found []finding.Finding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.found = map[string]condition{}
+	n.found = map[string]trackedFinding{}
 	for _, f := range found {
-		if known := n.conditions[f.ID]; known != nil {
+		if known := n.tracked[f.ID]; known != nil {
 			n.found[f.ID] = *known
 		}
 	}
@@ -281,7 +281,7 @@ func (n *Notifier) configure(conf *config.Notify) {
 		for _, result := range []string{"sent", "failed"} {
 			n.sent.WithLabelValues(name, result) // zero until the first, so that increase() sees it
 		}
-		n.conditions.assume(who.told)
+		n.tracked.assume(who.told)
 		next = append(next, who)
 	}
 

@@ -24,7 +24,7 @@ func TestAVenueThatARelayDoesNotKnowIsRefusedOnlyIfItsListIsNew(t *testing.T) {
 	s := &server{nc: a.nc, entries: map[string]store.VenueEntry{grill: {}}}
 	may := func(want bool, when string) {
 		t.Helper()
-		if got := s.mayBeVenue(t.Context(), bar); got != want {
+		if got := s.mayBeNewVenue(t.Context(), bar); got != want {
 			t.Errorf("%s: %v, want %v", when, got, want)
 		}
 	}

@@ -62,7 +62,7 @@ func (s *server) apply(conf *config.Relay, entries []store.VenueEntry) {
 	}
 
 	policy := daemon.Policy(conf.With(venues), envelope{})
-	policy.MayBeVenue = s.mayBeVenue
+	policy.MayBeNewVenue = s.mayBeNewVenue
 	if s.receiver == nil {
 		s.receiver = receiver.New(receiver.Options{Intake: s.stream, Policy: policy, Classify: store.Classify,
 			Reject: s.stream.Keep, Logger: s.log, Registerer: s.registry})
@@ -99,8 +99,8 @@ func (s *server) reload() {
 	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.start), nil)
 }
 
-// mayBeVenue says that a venue which this relay does not know may be one, because its list is old: after a 403 the
+// mayBeNewVenue says that a venue which this relay does not know may be one, because its list is old: after a 403 the
 // service gives an order up.
-func (s *server) mayBeVenue(context.Context, string) bool {
+func (s *server) mayBeNewVenue(context.Context, string) bool {
 	return s.venues() == 0 || !s.nc.IsConnected() || !s.watch.isNew()
 }

@@ -91,13 +91,13 @@ func moveAPrinter(t *testing.T) {
 			}
 		}
 	}
-	state := func() finding.Device {
+	state := func() finding.DeviceStatus {
 		for _, l := range s.List() {
 			if l.Name == "grill" {
 				return *l.Device
 			}
 		}
-		return finding.Device{}
+		return finding.DeviceStatus{}
 	}
 	printOne()
 	if d := state(); d.Moved != "" || d.Advice != "" {

@@ -214,7 +214,7 @@ func (p *paper) AddState(l *finding.Station) {
 	l.Device = new(p.device.state())
 }
 
-func (d *device) state() finding.Device {
+func (d *device) state() finding.DeviceStatus {
 	out := d.Status()
 	if d.follower != nil {
 		text, do := d.follower.Moved()
@@ -224,6 +224,6 @@ func (d *device) state() finding.Device {
 }
 
 // Probe asks the printer anew for its capability: see [printer.Device.Probe].
-func (p *paper) Probe(ctx context.Context) (finding.Device, error) {
+func (p *paper) Probe(ctx context.Context) (finding.DeviceStatus, error) {
 	return p.device.Probe(ctx)
 }

@@ -124,7 +124,7 @@ func (p *plain) AddState(l *finding.Station) {
 	l.Kind, l.Address = p.kind, p.address
 	if now := p.Pause(); now.Refusal != nil {
 		l.NextTry = now.Until
-		l.Device = &finding.Device{
+		l.Device = &finding.DeviceStatus{
 			State: refusing, Since: now.Since, Conditions: []string{}, Err: now.Refusal.Error(),
 		}
 	}

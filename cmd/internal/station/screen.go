@@ -200,7 +200,7 @@ func (d *screens) swap(next *Built) {
 
 // show makes the web server show the screens of next.
 func (d *screens) show(next *Built) {
-	var displays []kds.Display
+	var displays []kds.ServedScreen
 	var all []*kds.Screen
 	zone := func() *time.Location { return cmp.Or(d.s.o.Zone(next.conf), time.Local) }
 	for _, c := range next.conf.Screens {
@@ -211,7 +211,7 @@ func (d *screens) show(next *Built) {
 
 		all = append(all, screen.Screen)
 		screen.setLook(next.conf)
-		displays = append(displays, kds.Display{
+		displays = append(displays, kds.ServedScreen{
 			Screen: screen.Screen, Keys: c.Keys, Zone: zone, Print: d.paperFor(next, c),
 			Language: next.conf.Display.Language, Fixed: next.conf.Display.Places == "fixed",
 			PickupNames: c.PickupNames,

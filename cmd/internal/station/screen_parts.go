@@ -38,7 +38,7 @@ func (d *screens) siblings(jobs []uint64, leaveOut []string) ([]board.Sibling, e
 		}
 		sibling := board.Sibling{
 			Job: s.ID, Station: s.Routed, At: s.At, Kind: kindOf(conf, s.At), State: s.State, Ticket: s.Ticket,
-			Cut: s.Cut,
+			RequestHasMore: s.RequestHasMore,
 		}
 
 		if s.FinishedAt != nil {
@@ -49,7 +49,7 @@ func (d *screens) siblings(jobs []uint64, leaveOut []string) ([]board.Sibling, e
 				return nil, err
 			}
 		}
-		if s.Cut { // so that an order is not ready while parts of it are unknown
+		if s.RequestHasMore { // so that an order is not ready while parts of it are unknown
 			sibling.State, sibling.Why = ticket.Held, "its request has too many tickets to follow"
 		}
 		out = append(out, sibling)

@@ -228,7 +228,7 @@ func (d *screens) Revoke(ctx context.Context, id string) (admin.Pairing, error) 
 func (s *screen) AddState(l *finding.Station) {
 	state := s.owner.screenState(s)
 	l.Kind, l.Address, l.Pages = finding.KindScreen, state.Address, state.Live
-	l.Device = &finding.Device{State: "open", Fine: state.Live > 0, Conditions: []string{},
+	l.Device = &finding.DeviceStatus{State: "open", Fine: state.Live > 0, Conditions: []string{},
 		BestProof: string(ticket.Shown)}
 	if state.Live == 0 {
 		l.Device.State, l.Device.Since, l.Device.Advice = nobodyLooking, state.Since, openAdvice(state.Address)

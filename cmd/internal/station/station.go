@@ -53,7 +53,7 @@ type Station interface {
 	// EndPause ends a pause that the station itself makes, because a person has repaired it. False: it makes none.
 	EndPause() bool
 	// Probe asks it anew for its capability: see [printer.Device.Probe].
-	Probe(context.Context) (finding.Device, error)
+	Probe(context.Context) (finding.DeviceStatus, error)
 }
 
 // common has the methods of a station without backups of its own, conditions, pauses and probes.
@@ -62,7 +62,9 @@ type common struct{}
 func (common) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
 func (common) Conditions() []string                                { return nil }
 func (common) EndPause() bool                                      { return false }
-func (common) Probe(context.Context) (finding.Device, error)       { return finding.Device{}, errNotAsked }
+func (common) Probe(context.Context) (finding.DeviceStatus, error) {
+	return finding.DeviceStatus{}, errNotAsked
+}
 
 var errNotAsked = errors.New("it is not a printer")
 
@@ -272,7 +274,7 @@ func (s *Set) Kick(name string) {
 }
 
 // Probe has a station asked anew for its capability.
-func (s *Set) Probe(ctx context.Context, name string) (now finding.Device, err error) {
+func (s *Set) Probe(ctx context.Context, name string) (now finding.DeviceStatus, err error) {
 	err = errNotAsked
 	if st := s.active.Load().stations[name]; st != nil {
 		now, err = st.Probe(ctx)
@@ -286,7 +288,7 @@ func (s *Set) Probe(ctx context.Context, name string) (now finding.Device, err e
 	}
 
 	if err != nil {
-		return finding.Device{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
+		return finding.DeviceStatus{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
 	}
 	return now, nil
 }

@@ -52,7 +52,7 @@ func (b *builder) order() *Order {
 		b.addTicket(o, i)
 	}
 
-	if first.t.Whole {
+	if first.t.IsList {
 		o.Kind, o.Number = openOrders, ""
 	}
 	if o.State == Open {
@@ -297,7 +297,7 @@ func (b *builder) texts(m *member, notes []string, more int) (out []Text) {
 			text = Text{Key: "nothing_listed"}
 		case more > 0 && s == ticket.MoreUnread(more, m.rec.Job):
 			text = Text{Key: "more_unread", Text: strconv.Itoa(more)}
-		case m.t.Whole && listTexts[s] != "":
+		case m.t.IsList && listTexts[s] != "":
 			text = Text{Key: listTexts[s]}
 		}
 		out = append(out, text)

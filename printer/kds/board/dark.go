@@ -118,7 +118,7 @@ func paperOf(cards []*entry) ticket.Ticket {
 	first := cards[0].t
 	t := ticket.Ticket{
 		Number: "OPEN ORDERS", Venue: first.Venue, VenueName: first.VenueName, Zone: first.Zone,
-		Received: time.Now().UTC(), Notes: []string{wasOnTheScreen}, Whole: true,
+		Received: time.Now().UTC(), Notes: []string{wasOnTheScreen}, IsList: true,
 	}
 
 	for _, e := range cards {

@@ -63,8 +63,8 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 		lines = append(lines, strings.Join(text, "; "))
 	}
 	if diff := cmp.Diff(want, lines); diff != "" || n != 4 || len(got.Notes) != 1 || got.Notes[0] != wasOnTheScreen ||
-		!got.Whole {
-		t.Errorf("%d tickets, notes %q, whole: %v, lines (-want +got):\n%s", n, got.Notes, got.Whole, diff)
+		!got.IsList {
+		t.Errorf("%d tickets, notes %q, whole: %v, lines (-want +got):\n%s", n, got.Notes, got.IsList, diff)
 	}
 	for _, l := range got.Lines {
 		if l.More != 0 {

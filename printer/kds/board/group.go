@@ -126,7 +126,7 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 func (g *group) wasHere(at int64, within time.Duration) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool {
 		left := m.departedAt
-		if m.state == Replaced { // one that was not sent out before has no departure from the pass
+		if m.state == Replaced { // at a pass departedAt is when it was sent out, if it was: the board's time counts
 			left = m.rec.DepartedAt
 		}
 		return m.departure == 0 && m.state == Open || left > at-within.Milliseconds()

@@ -270,7 +270,7 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 // but a ticket that voids something itself must come out.
 //
 //	dishes              it voids   result
-//	all voided          no         gone, unless its request is cut or its job is cancelled
+//	all voided          no         gone, unless its request has more jobs or its job is cancelled
 //	none is wanted      yes        by the state of its job; once it came out, gone
 //	some, or no dishes  no         by the state of its job; once it came out, out
 func (x *Pass) addJob(p *Part, c *partTicket) {
@@ -279,8 +279,8 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 	cancels := mustAck(&job.Ticket)
 	isWanted := wanted > 0 || voided == 0 && !cancels
 	allVoided := wanted == 0 && voided > 0 && !cancels
-	// Of a request that is cut more dishes may be wanted; a cancelled job has a state of its own.
-	if allVoided && !job.Cut && !c.isCancelled() {
+	// Other jobs of the request may have more dishes; a cancelled job has a state of its own.
+	if allVoided && !job.RequestHasMore && !c.isCancelled() {
 		x.addTo(p, job.Job, Progress{Kind: job.Kind, State: PartGone, Told: toldVoided}, c.lines())
 		return
 	}

@@ -45,7 +45,7 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 	whole := raw
 	whole.Ticket.Void = true
 	cut := barJob(50, ticket.Held)
-	cut.Cut = true
+	cut.RequestHasMore = true
 	nameless := barJob(50, ticket.Confirmed)
 	nameless.Ticket.Lines = []ticket.Line{{Quantity: "1"}}
 

@@ -33,7 +33,8 @@ type record struct {
 	// stations that refused the ticket, so that it came here
 	RefusedBy []string `json:"refused_by,omitempty"`
 
-	Shown bool   `json:"shown,omitempty"`
+	Shown bool `json:"shown,omitempty"`
+	// Paper is the station where it came out while this screen was dark.
 	Paper string `json:"paper,omitempty"`
 
 	SeenAt int64 `json:"seen_at,omitempty"` // when it was first on the visible sheet

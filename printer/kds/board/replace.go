@@ -13,7 +13,7 @@ import (
 func (e *entry) replaces(o *entry) bool {
 	t, was := e.t, o.t
 	return t.Changed != nil && t.Venue == was.Venue && t.Request == was.Request && t.Changed.Order == was.Order() &&
-		o.rec.Job < e.rec.Job && !was.Received.Equal(t.Received) && // tickets of one content came at one time
+		o.rec.Job < e.rec.Job && !was.Received.Equal(t.Received) && // else both came with one delivery
 		cmp.Or(e.rec.For, e.rec.Station) == cmp.Or(o.rec.For, o.rec.Station)
 }
 

@@ -17,7 +17,8 @@ type Sibling struct {
 	State ticket.State
 	Why   string    // of a held or failed job: the cause
 	Ended time.Time // when it reached an end state; zero: it is open
-	Cut   bool      // its request has more jobs, which are not known
+	// RequestHasMore says that its request has more jobs, which are not known.
+	RequestHasMore bool
 	// Ticket is the job's ticket, as it was routed.
 	Ticket ticket.Ticket
 	// Card is its card on a board that the pass does not have, see [Board.Card]; nil: it has none.

@@ -120,23 +120,23 @@ export class Connection {
     if (document.hidden) return;
     const t = performance.now(),
       most = 2 * this.beat + 500;
-    const silent = t - this.lastSignAt > most;
-    const deaf = t - this.answeredAt > most;
-    if (!silent && !deaf) {
+    const serverSilent = t - this.lastSignAt > most;
+    const serverDeaf = t - this.answeredAt > most;
+    if (!serverSilent && !serverDeaf) {
       const wasLive = !this.notLive;
       this.notLive = false;
       this.liveUntil = now();
       if (this.stream && this.stream.readyState === 1) this.handler.onLive(wasLive);
       return;
     }
-    const isDeaf = deaf && !silent; // a page that hears nothing either shows no new orders
+    const isDeaf = serverDeaf && !serverSilent; // if both, say the worse: without a sign of it no new orders are shown
     if (!this.notLive || isDeaf !== this.wasDeaf) this.handler.onNotLive(this.liveUntil, isDeaf);
     if (!this.notLive) this.polledAt = 0;
-    if (!this.notLive && silent) this.open();
+    if (!this.notLive && serverSilent) this.open();
     this.notLive = true;
     this.wasDeaf = isDeaf;
     // A stream that opened and stays silent is of no use.
-    if (silent && t - this.openedAt > 2 * this.beat) this.open();
+    if (serverSilent && t - this.openedAt > 2 * this.beat) this.open();
     if (t - this.polledAt > this.beat) this.poll();
   }
 

@@ -18,9 +18,9 @@ const (
 	unsteady  = time.Hour
 )
 
-// A condition is the state of one identity.
-type condition struct {
-	finding.Finding               // the newest; its Since is by its facts
+// A trackedFinding is the course of one finding, known by its ID, over the looks of the notifier.
+type trackedFinding struct {
+	finding.Finding               // as at the last look, with Since
 	firstSeen, lastSeen time.Time // the looks that found it
 	inJournal           bool      // the journal says that it began, and not that it is over
 	tellPeople          bool      // it lasts long enough, and the kitchen is open
@@ -28,19 +28,19 @@ type condition struct {
 	calm                time.Duration
 }
 
-// conditions are the conditions by identity.
-type conditions map[string]*condition
+// trackedFindings are by ID.
+type trackedFindings map[string]*trackedFinding
 
 // update takes the findings of one look. after is how long something must last; open says whether stations must work
 // now.
-func (c conditions) update(now time.Time, found []finding.Finding, after time.Duration, open bool) {
+func (c trackedFindings) update(now time.Time, found []finding.Finding, after time.Duration, open bool) {
 	for _, f := range found {
 		if f.Level == finding.OK {
 			continue
 		}
 		known := c[f.ID]
 		if known == nil {
-			known = &condition{calm: firstCalm}
+			known = &trackedFinding{calm: firstCalm}
 			c[f.ID] = known
 		}
 
@@ -68,7 +68,7 @@ func (c conditions) update(now time.Time, found []finding.Finding, after time.Du
 }
 
 // lasts is how long it must last until people are told. A lost order does not mend itself.
-func (k *condition) lasts(after time.Duration) time.Duration {
+func (k *trackedFinding) lasts(after time.Duration) time.Duration {
 	if k.Subject == config.TopicOrders || k.Subject == config.TopicTickets {
 		return 0
 	}
@@ -77,23 +77,25 @@ func (k *condition) lasts(after time.Duration) time.Duration {
 
 // forPeople reports whether people away from the kitchen are told: at home they cannot change the paper that will be
 // out tomorrow, or switch on a printer at night.
-func (k *condition) forPeople(open bool) bool { return !k.Station || open && k.Level == finding.Fail }
+func (k *trackedFinding) forPeople(open bool) bool {
+	return !k.Station || open && k.Level == finding.Fail
+}
 
 // wrongSince is the earlier of the two times that are known: by the facts, and by the looks.
-func (k *condition) wrongSince() time.Time {
+func (k *trackedFinding) wrongSince() time.Time {
 	if !k.Since.IsZero() && k.Since.Before(k.firstSeen) {
 		return k.Since
 	}
 	return k.firstSeen
 }
 
-// assume takes over the messages before a start, so that a condition of which they told can be over: it counts as seen
+// assume takes over the messages before a start, so that a finding of which they told can be over: it counts as seen
 // now, and ends after being fine for as long as any other.
-func (c conditions) assume(k knowledge) {
+func (c trackedFindings) assume(k knowledge) {
 	for id, before := range k {
 		if c[id] == nil {
-			c[id] = &condition{Finding: before.Finding, firstSeen: before.Since, lastSeen: time.Now(), tellPeople: true,
-				calm: firstCalm}
+			c[id] = &trackedFinding{Finding: before.Finding, firstSeen: before.Since, lastSeen: time.Now(),
+				tellPeople: true, calm: firstCalm}
 		}
 	}
 }
@@ -124,9 +126,9 @@ func (r *recipient) wants(e Event) bool {
 
 // news is the message that the recipient has not got, and its knowledge afterwards. A finding that became worse, or has
 // more tickets, is told again, and so is one that needs a person and lasts for another repeat; 0: it is not.
-func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, open bool) (*Message, knowledge) {
+func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duration, open bool) (*Message, knowledge) {
 	message, told := &Message{}, maps.Clone(r.told)
-	// The conditions that the recipient does not know, or not as they are now.
+	// The findings that the recipient does not know, or not as they are now.
 	for id, k := range all {
 		event := k.event()
 		before, known := r.told[id]
@@ -163,8 +165,8 @@ func (r *recipient) news(now time.Time, all conditions, repeat time.Duration, op
 	return message, told
 }
 
-// event is the condition as it is told.
-func (k *condition) event() Event {
+// event is the finding as it is told.
+func (k *trackedFinding) event() Event {
 	event := Event{Finding: k.Finding}
 	event.Since, event.Examples = k.wrongSince(), nil
 	return event
