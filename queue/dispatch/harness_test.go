@@ -233,7 +233,8 @@ func (q *testQueue) job(name string) queue.Job {
 func (q *testQueue) leaveInDoubt(station string) {
 	q.t.Helper()
 	l, err := q.Queue.Take(q.t.Context(), station)
-	must(q.t, errors.Join(err, l.Begin(q.t.Context(), false), l.Settle(q.t.Context(), queue.Settlement{End: queue.Return})))
+	ctx := q.t.Context()
+	must(q.t, errors.Join(err, l.Begin(ctx, false), l.Settle(ctx, queue.Settlement{End: queue.Return})))
 }
 
 // setErrors sets the errors of Take and Expire.

@@ -15,7 +15,8 @@ func TestStatusFollowsTheAttempts(t *testing.T) {
 		h.Set([]Lane{{Name: "grill", Station: p}, {Name: "bar", Station: h.printer()}})
 		start := time.Now()
 		h.advance(time.Second)
-		wantSame(t, h.Status(), []Status{{Name: "bar", Since: start}, {Name: "grill", Since: start}}, "before the first")
+		wantSame(t, h.Status(), []Status{{Name: "bar", Since: start}, {Name: "grill", Since: start}},
+			"before the first")
 
 		h.q.enqueue("grill", "a")
 		h.advance(time.Second)

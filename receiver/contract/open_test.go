@@ -46,7 +46,8 @@ func TestOpenKeepsRecordsUnchangedAndItemsThatAreNullAreNone(t *testing.T) {
 		got = append(got, r.ID, r.Fields.Text(), fmt.Sprint(len(r.Items)))
 	}
 	want := []string{aUUID, `{"id":"9B2E7C1A-4F0D-4C53-8D8E-0A5F6A3C1B01","ID":"no",` +
-		`"items":[{"quantity":0.50,"childItems":null}]}`, "1", "", `{"id":7,"items":null}`, "0", "", `{"items":[{}]}`, "1"}
+		`"items":[{"quantity":0.50,"childItems":null}]}`, "1", "",
+		`{"id":7,"items":null}`, "0", "", `{"items":[{}]}`, "1"}
 	if d := cmp.Diff(want, got); d != "" || p.ID != aUUID || string(p.Raw) != string(body) {
 		t.Error(d)
 	}
