@@ -22,7 +22,7 @@ func (c *copier) open() {
 	newest := files.Newest()
 	if err == nil && slices.Contains(files.Logs, newest) && files.Database() == c.record.Database {
 		var last store.LogEnd
-		if last, err = files.End(newest); err == nil {
+		if last, err = files.Last(); err == nil {
 			c.log, err = store.OpenLog(files.Log(newest))
 			c.number, complete = newest, last.Closed
 		}

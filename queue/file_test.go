@@ -36,15 +36,6 @@ func TestAFirstStartThatWasInterruptedAnywhereIsRepeated(t *testing.T) {
 	}
 }
 
-// TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged: a damaged file is moved aside at the start, and a
-// directory must not be.
-func TestADirectoryInPlaceOfTheFileIsRefusedAndNotCalledDamaged(t *testing.T) {
-	dir := t.TempDir()
-	for _, err := range []error{errOf(Open(Options{Path: dir, Reserve: -1})), Check(dir)} {
-		wantTrue(t, err != nil && !errors.Is(err, ErrDamaged), err)
-	}
-}
-
 func TestASecondProcessIsToldThatTheFileIsOpen(t *testing.T) {
 	inBubble(t, func(t *testing.T, q *testQueue) { // which makes the wait for the lock short
 		wantErrText(t, Check(q.o.Path), inUse)

@@ -87,13 +87,16 @@ func TestAFileThatAnotherProcessMadeMeanwhileIsNotReplaced(t *testing.T) {
 	q.wantDuplicate(order("a", "grill"))
 }
 
-func TestAPathThatCannotBeUsedIsAnErrorThatSaysSo(t *testing.T) {
+// TestAPathThatCannotBeUsedIsAnErrorAndNotCalledDamaged: a damaged file is moved aside at the start, and a directory
+// must not be.
+func TestAPathThatCannotBeUsedIsAnErrorAndNotCalledDamaged(t *testing.T) {
 	dir := t.TempDir()
 	loop := filepath.Join(dir, "loop.db")
 	must(t, os.Symlink(loop, loop))
-	for _, path := range []string{loop, filepath.Join(dir, "missing", "queue.db")} {
-		err := errOf(Open(Options{Path: path, Reserve: -1}))
-		wantTrue(t, err != nil, path)
+	for _, path := range []string{dir, loop, filepath.Join(dir, "missing", "queue.db")} {
+		for _, err := range []error{errOf(Open(Options{Path: path, Reserve: -1})), Check(path)} {
+			wantTrue(t, err != nil && !errors.Is(err, ErrDamaged), path, err)
+		}
 	}
 	wantErrText(t, errOf(Open(Options{})), "Options.Path is missing")
 	wantErr(t, Check(filepath.Join(dir, "missing.db")), os.ErrNotExist)

@@ -157,9 +157,13 @@ type LogEnd struct {
 	Closed bool      `json:"closed"` // the daemon stopped: the log has all that it did
 }
 
-// End reads a log to its end.
-func (c *Copies) End(n uint64) (last LogEnd, err error) {
-	_, err = c.Read(n, func(line []byte) error {
+// Last reads the newest log to its end; zero: there is none.
+func (c *Copies) Last() (last LogEnd, err error) {
+	if len(c.Logs) == 0 {
+		return last, nil
+	}
+
+	_, err = c.Read(lastOf(c.Logs), func(line []byte) error {
 		end := LogEnd{}
 		if json.Unmarshal(line, &end) == nil {
 			last = end
@@ -168,14 +172,6 @@ func (c *Copies) End(n uint64) (last LogEnd, err error) {
 	})
 
 	return last, err
-}
-
-// Last is the end of the newest log; zero: there is none.
-func (c *Copies) Last() (LogEnd, error) {
-	if len(c.Logs) == 0 {
-		return LogEnd{}, nil
-	}
-	return c.End(lastOf(c.Logs))
 }
 
 // Read calls f with each line of a log whose checksum is right, and counts the others. The last line may be torn,

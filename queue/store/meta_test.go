@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,33 +28,18 @@ func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
 				m := newest(t, db.Path())
 				content, err := os.ReadFile(db.Path())
 				must(t, err)
-				if want := db.Info().PageSize; m.pageSize != int64(want) || want != size {
-					t.Errorf("pages of %d, want %d", m.pageSize, want)
-				}
+				wantTrue(t, m.pageSize == int64(size) && db.Info().PageSize == size, m.pageSize, db.Info().PageSize)
 				page := content[m.at : m.at+m.pageSize]
 				raw := page[pageHeader:]
 				err = db.View(func(tx *bolt.Tx) error {
-					if m.txid != uint64(tx.ID()) {
-						t.Errorf("transaction %d, want %d", m.txid, tx.ID())
-					}
-					if m.need != uint64(tx.Size()) {
-						t.Errorf("%d bytes, want %d", m.need, tx.Size())
-					}
-					if m.at != int64(tx.ID()%2*size) || host.Uint64(page) != uint64(tx.ID()%2) ||
-						host.Uint16(page[8:]) != metaFlag {
-						t.Errorf("at %d begins a page with the header %x", m.at, page[:pageHeader])
-					}
-					if got, want := host.Uint64(raw[offRoot:]), uint64(tx.Cursor().Bucket().Root()); got != want {
-						t.Errorf("the root is page %d, want %d", got, want)
-					}
+					wantTrue(t, m.txid == uint64(tx.ID()) && m.need == uint64(tx.Size()), m, tx.ID(), tx.Size())
+					wantTrue(t, m.at == int64(tx.ID()%2*size) && host.Uint64(page) == uint64(tx.ID()%2) &&
+						host.Uint16(page[8:]) == metaFlag, m.at, page[:pageHeader])
+					wantEqual(t, host.Uint64(raw[offRoot:]), uint64(tx.Cursor().Bucket().Root()))
 					return nil
 				})
 				must(t, err)
-				for _, b := range raw[metaSize:] {
-					if b != 0 {
-						t.Fatalf("there is more than these %d bytes: %x", metaSize, raw)
-					}
-				}
+				wantTrue(t, len(bytes.TrimLeft(raw[metaSize:], "\x00")) == 0, "there is more than these bytes", raw)
 			})
 		})
 	}
@@ -78,18 +64,15 @@ func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
 					want--
 				}
 				got, n := state(t, path)
-				if uint64(got) != want || n != fmt.Sprint(want) || newest(t, path).txid != want {
-					t.Errorf("byte %d: bbolt takes transaction %d with %s, this package %d, want %d",
-						off, got, n, newest(t, path).txid, want)
-				}
+				wantTrue(t, uint64(got) == want && n == fmt.Sprint(want), "bbolt takes", got, n, want, off)
+				wantEqual(t, newest(t, path).txid, want, off)
 				must(t, errOf(f.WriteAt(whole, m.at+int64(off))))
 			}
 			for page := range 2 {
 				must(t, errOf(f.WriteAt(make([]byte, pageHeader+metaSize), int64(page*size))))
 			}
-			if m, ok := newestMeta(f); ok {
-				t.Errorf("pages of %d: %+v, and both are damaged", size, m)
-			}
+			m, ok := newestMeta(f)
+			wantTrue(t, !ok, "both are damaged", size, m)
 		}
 	}
 }
@@ -108,9 +91,7 @@ func TestACopyOfAMetaPageAmongTheDataIsNotUsed(t *testing.T) {
 	sealMeta(raw)
 	copy(content[2*m.pageSize:], forged)
 	must(t, os.WriteFile(path, content, 0o600))
-	if got := newest(t, path); got != m {
-		t.Errorf("got %+v, want %+v", got, m)
-	}
+	wantEqual(t, newest(t, path), m)
 }
 
 func TestATruncatedFileIsRefusedWithoutACrash(t *testing.T) {
@@ -138,9 +119,7 @@ func TestAFileOfAnotherBboltVersionIsRefusedWithoutACrash(t *testing.T) {
 	}
 	must(t, os.WriteFile(path, content, 0o600))
 	for _, err := range []error{opened(path), Check(path, nothing)} {
-		if err == nil || !strings.Contains(err.Error(), "version") {
-			t.Errorf("err %v", err)
-		}
+		wantTrue(t, err != nil && strings.Contains(err.Error(), "version"), err)
 	}
 }
 
@@ -161,12 +140,9 @@ func TestOfALineWithoutEndOnlyTheBeginningIsRead(t *testing.T) {
 	}
 	r := bufio.NewReader(io.MultiReader(append(parts, strings.NewReader("\nnext\n"))...))
 	line, err := readLine(r, nil)
-	if err != nil || len(line) > maxLine+r.Size() {
-		t.Errorf("%d bytes were read: %v", len(line), err)
-	}
-	if line, err = readLine(r, nil); err != nil || string(line) != "next\n" {
-		t.Errorf("then %.20q was read: %v", line, err)
-	}
+	wantTrue(t, err == nil && len(line) <= maxLine+r.Size(), len(line), err)
+	line, err = readLine(r, nil)
+	wantTrue(t, err == nil && string(line) == "next\n", len(line), err)
 }
 
 // bboltFile makes a file with bbolt alone. Transaction n stores the value n under the key "n".
@@ -213,9 +189,7 @@ func newest(t *testing.T, path string) meta {
 	must(t, err)
 	defer f.Close()
 	m, ok := newestMeta(f)
-	if !ok {
-		t.Fatal("no valid meta page")
-	}
+	wantTrue(t, ok, "no valid meta page")
 	return m
 }
 
@@ -230,16 +204,26 @@ const offRoot = 16 // in a meta page
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+	wantTrue(t, err == nil, err)
+}
+
+// wantEqual compares. of says of which case of a test.
+func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
+	t.Helper()
+	wantTrue(t, got == want, got, want, of)
+}
+
+// wantTrue ends the test unless something holds, and says the values that it is about.
+func wantTrue(t testing.TB, holds bool, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf("it does not hold: %+v", values)
 	}
 }
 
 func wantErr(t testing.TB, err, want error) {
 	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("err %v, want %v", err, want)
-	}
+	wantTrue(t, errors.Is(err, want), err, want)
 }
 
 func errOf[T any](_ T, err error) error { return err }

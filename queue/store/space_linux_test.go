@@ -20,9 +20,8 @@ func TestAFilesystemThatMayLoseTheQueueIsNamed(t *testing.T) {
 		0x4d44: "fat", 0x2011bab0: "fat", 0x794c7630: "overlay",
 		0x01021994: "memory", 0x858458f6: "memory", 0xef53: "", // ext4
 	} {
-		if why := risk(magic); (why == "") != (want == "") || !strings.Contains(why, want) {
-			t.Errorf("%#x: %q, want %q", magic, why, want)
-		}
+		why := risk(magic)
+		wantTrue(t, (why == "") == (want == "") && strings.Contains(why, want), magic, why, want)
 	}
 }
 
@@ -35,9 +34,7 @@ func TestSpaceIsTakenByZeroesWhereItCannotBeAllocated(t *testing.T) {
 	must(t, allocate(f, 1))
 	got, err := os.ReadFile("/proc/self/comm")
 	must(t, errors.Join(err, errOf(f.Write(bytes.TrimSpace(name)))))
-	if string(got) != "\n" {
-		t.Errorf("the file has %q, not a zero", got)
-	}
+	wantEqual(t, string(got), "\n") // a zero
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	must(t, err)
 	defer full.Close()
@@ -56,22 +53,16 @@ func TestAMetaPageThatCannotBeWrittenIsAnError(t *testing.T) {
 	synced := false
 	err = rewriteMeta(fmt.Sprintf("/proc/self/fd/%d", fd), func(*os.File) error { synced = true; return nil })
 	wantErr(t, err, syscall.EPERM)
-	if synced {
-		t.Error("it is synced all the same")
-	}
+	wantTrue(t, !synced, "it is synced all the same")
 }
 
 func TestAnUnknownFilesystemIsNeitherFullNorDangerous(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	wantErr(t, errOf(FreeBytes(missing)), os.ErrNotExist)
-	if why := Filesystem(missing) + Filesystem("/proc"); why != "" {
-		t.Error(why)
-	}
+	wantEqual(t, Filesystem(missing)+Filesystem("/proc"), "")
 	s := NewSpace(filepath.Join(missing, "queue.db"), -1, slog.New(slog.DiscardHandler))
 	for _, full := range []bool{false, true} {
 		s.IsFull.Store(full)
-		if s.CheckFull(0) != full {
-			t.Errorf("full %t is not kept", full)
-		}
+		wantEqual(t, s.CheckFull(0), full)
 	}
 }

@@ -3,6 +3,7 @@ package ticket
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -25,10 +26,8 @@ func TestEveryFieldThatACookReadsIsPartOfTheDigest(t *testing.T) {
 			}
 			fill(v.Field(i))
 			name := of.Field(i).Name
-			if changed := tk.Said() != was; changed == slices.Contains(leftOut, name) {
-				t.Errorf("%s.%s changes the digest: %v; it belongs into Said or into this list",
-					of.Name(), name, changed)
-			}
+			// It belongs into Said or into this list.
+			wantEqual(t, tk.Said() == was, slices.Contains(leftOut, name), of.Name(), name)
 		}
 	}
 }
@@ -37,15 +36,11 @@ func TestTheSequenceOfItemsIsNotPartOfTheDigestAndThatOfModifiersIs(t *testing.T
 	said := func(lines ...Line) Digest { return (&Ticket{Lines: lines}).Said() }
 	fish, pie := Line{Name: "Fish"}, Line{Name: "Pie"}
 	salt, hot := Line{Name: "salt", Depth: 1}, Line{Name: "hot", Depth: 1}
-	if said(fish, salt, hot, pie) != said(pie, fish, salt, hot) {
-		t.Error("another sequence of items is a change")
-	}
+	wantEqual(t, said(fish, salt, hot, pie), said(pie, fish, salt, hot))
 	all := []Digest{said(fish, salt, hot, pie), said(fish, hot, salt, pie), said(fish, salt, pie, hot),
 		said(fish, pie, salt, hot), said(fish, salt, hot), said(fish, fish, salt, hot, pie)}
 	for i, a := range all {
-		if slices.Contains(all[:i], a) {
-			t.Errorf("content %d is like another one", i)
-		}
+		wantTrue(t, !slices.Contains(all[:i], a), i)
 	}
 }
 
@@ -61,9 +56,7 @@ func TestTextsThatMeetAreNotTakenForOthers(t *testing.T) {
 				Notes: []string{"\x00"}}}},
 		},
 	} {
-		if x[0].Said() == x[1].Said() {
-			t.Errorf("%s are not told apart", name)
-		}
+		wantTrue(t, x[0].Said() != x[1].Said(), name)
 	}
 }
 
@@ -74,19 +67,15 @@ func TestSharesAreWhatAStationGetsOfAnOrder(t *testing.T) {
 	drafts := []Draft{draft("grill", "1", "Fish"), draft("bar", "1", "Tea"), draft("grill", "#1", "Pie"),
 		draft("grill", "2", "Pie")}
 	shares, all := Shares(drafts)
-	if len(shares) != 3 || !slices.Equal(shares[0].Drafts, []int{0, 2}) || shares[0].Order != "#1" ||
-		shares[2].Station != "grill" || shares[2].Order != "#2" {
-		t.Errorf("%+v", shares)
-	}
+	wantTrue(t, len(shares) == 3 && slices.Equal(shares[0].Drafts, []int{0, 2}) && shares[0].Order == "#1" &&
+		shares[2].Station == "grill" && shares[2].Order == "#2", shares)
 
 	other := []Draft{drafts[3], drafts[2], drafts[1], drafts[0]}
-	if again, same := Shares(other); same != all || again[1].Said != shares[0].Said {
-		t.Error("another sequence of records is a change")
-	}
+	again, same := Shares(other)
+	wantTrue(t, same == all && again[1].Said == shares[0].Said, "another sequence of records is a change")
 	other[0].Station = "bar"
-	if _, moved := Shares(other); moved == all {
-		t.Error("another station is no change")
-	}
+	_, moved := Shares(other)
+	wantTrue(t, moved != all, "another station is no change")
 }
 
 func TestJSONOnATicketSaysTheSameWithOtherIDsAndTimes(t *testing.T) {
@@ -107,14 +96,11 @@ func TestJSONOnATicketSaysTheSameWithOtherIDsAndTimes(t *testing.T) {
 		`{"id":` + id + `,"menu":` + menu + `,"at":"tonight","retryCount":0,"plu":"id"}`:                false,
 	} {
 		for i, said := range tickets(raw) {
-			if got := said == first[i]; got != same {
-				t.Errorf("%s says the same: %v", raw, got)
-			}
+			wantEqual(t, said == first[i], same, raw)
 		}
 	}
-	if tickets(`["_\":fish"]`) == tickets(`["_\":beef"]`) {
-		t.Error("a text with a quotation mark and a colon counts as a key")
-	}
+	// A text with a quotation mark and a colon is no key.
+	wantTrue(t, tickets(`["_\":fish"]`) != tickets(`["_\":beef"]`))
 }
 
 func TestANumberIsATimeUnderAKeyThatSaysSo(t *testing.T) {
@@ -127,9 +113,7 @@ func TestANumberIsATimeUnderAKeyThatSaysSo(t *testing.T) {
 			"epoch": true,
 			"heat":  false, "station": false, "HEAT": false, "atLast": false, "": false, "batch": false,
 		} {
-			if got := IsUnixTime(key, number); got != (want && isTime) {
-				t.Errorf("%s: %s is a time: %v", key, number, got)
-			}
+			wantEqual(t, IsUnixTime(key, number), want && isTime, key, number)
 		}
 	}
 }
@@ -147,9 +131,8 @@ func TestTheHeadOfAChangeNamesWhatItReplaces(t *testing.T) {
 	} {
 		tk := Ticket{Zone: "Europe/Berlin", Changed: &c, Received: at, RefusedFor: "want a UUID",
 			Banners: []string{"LATE"}}
-		if got := tk.Heads(); !slices.Equal(got, []string{want, "LATE – refused at 19:31: want a UUID", "LATE"}) {
-			t.Errorf("heads %q, want %q", got, want)
-		}
+		got := strings.Join(tk.Heads(), "; ")
+		wantEqual(t, got, want+"; LATE – refused at 19:31: want a UUID; LATE")
 	}
 }
 
@@ -176,9 +159,7 @@ func TestANumberIsSaidWithANumberSignAndANameIsNot(t *testing.T) {
 		"18": "#18", "#18": "#18", "": "", "#": "", "4F2A": "#4F2A", "UberEats 4F2A": "UberEats 4F2A",
 		"#Order 7": "Order 7",
 	} {
-		if got := NumberLabel(in); got != want {
-			t.Errorf("number %q: %q, want %q", in, got, want)
-		}
+		wantEqual(t, NumberLabel(in), want, in)
 	}
 }
 
@@ -202,9 +183,7 @@ func TestATableIsSaidWithTheWordOnlyIfItIsANumber(t *testing.T) {
 		{"12", "Takeaway", "12"},
 		{"12", "UberEats Delivery", "12"},
 	} {
-		if got := TableLabel(c.table, c.orderType); got != c.want {
-			t.Errorf("table %q of type %q: %q, want %q", c.table, c.orderType, got, c.want)
-		}
+		wantEqual(t, TableLabel(c.table, c.orderType), c.want, c.table, c.orderType)
 	}
 }
 
@@ -214,8 +193,6 @@ func TestATypeSaysWhetherAnOrderLeavesTheHouse(t *testing.T) {
 		"Collection": true, "Delivery": true, "Drive Thru": true, "Drive-Through": true, "Carry Out": true,
 		"Dine In": false, "Eat in": false, "Bar": false, "Table": false, "": false, "堂食": false,
 	} {
-		if got := LeavesHouse(orderType); got != want {
-			t.Errorf("%q: %v", orderType, got)
-		}
+		wantEqual(t, LeavesHouse(orderType), want, orderType)
 	}
 }

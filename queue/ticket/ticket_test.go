@@ -19,23 +19,16 @@ func TestATicketSurvivesStorage(t *testing.T) {
 		AlsoAt: []string{"bar"},
 	}
 	b, err := Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := Unmarshal(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	in.V = Version
-	if d := cmp.Diff(in, out); d != "" {
-		t.Error(d)
-	}
+	wantEqual(t, cmp.Diff(in, out), "")
 }
 
 func TestATicketOfANewerFormatIsRefused(t *testing.T) {
-	if got, err := Unmarshal([]byte(`{"v":99,"venue":"v"}`)); err == nil || !cmp.Equal(got, Ticket{}) {
-		t.Errorf("got %+v, %v; want an error and nothing else", got, err)
-	}
+	got, err := Unmarshal([]byte(`{"v":99,"venue":"v"}`))
+	wantTrue(t, err != nil && cmp.Equal(got, Ticket{}), got, err)
 }
 
 // firstRelease is a ticket written by the first release. It must be readable for ever: never change this text.
@@ -47,32 +40,21 @@ const firstRelease = `{"v":1,"venue":"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11","ven
 
 func TestTicketsOfTheFirstReleaseStayReadable(t *testing.T) {
 	tk, err := Unmarshal([]byte(firstRelease))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := Marshal(tk)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	written := strings.Replace(firstRelease, `,"of":"p"`, "", 1) // nothing has it any more
-	if d := cmp.Diff(written, string(b)); d != "" {
-		t.Error(d)
-	}
+	wantEqual(t, string(b), written)
 }
 
-func TestATicketWithTheStationsAsEarlierVersionsStoredThemStaysReadable(t *testing.T) {
-	got, err := Unmarshal([]byte(`{"v":1,"number":"18","also_at":[{"station":"bar"}]}`))
-	if err != nil || got.Number != "18" {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
-func TestTheLaterVoidsOfEarlierVersionsAreRead(t *testing.T) {
-	got, err := Unmarshal([]byte(`{"v":1,"later":["VOID at 19:40: job 13",{"job":14,"clock":"19:41"},{}]}`))
+// TestWhatEarlierVersionsStoredInAnotherFormStaysReadable: the other stations, and the later voids.
+func TestWhatEarlierVersionsStoredInAnotherFormStaysReadable(t *testing.T) {
+	got, err := Unmarshal([]byte(`{"v":1,"number":"18","also_at":[{"station":"bar"}],` +
+		`"later":["VOID at 19:40: job 13",{"job":14,"clock":"19:41"},{}]}`))
+	must(t, err)
+	wantEqual(t, got.Number, "18")
 	want := []string{"VOID at 19:40: job 13", "VOID at 19:41: job 14", "VOID: more jobs"}
-	if d := cmp.Diff(want, got.Later.Texts()); err != nil || d != "" {
-		t.Error(err, d)
-	}
+	wantEqual(t, cmp.Diff(want, got.Later.Texts()), "")
 }
 
 func FuzzUnmarshal(f *testing.F) {
@@ -82,9 +64,7 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tk, err := Unmarshal(b)
 		if err != nil {
-			if !cmp.Equal(tk, Ticket{}) {
-				t.Fatalf("error %v and a value %+v", err, tk)
-			}
+			wantTrue(t, cmp.Equal(tk, Ticket{}), err, tk)
 			return
 		}
 		again, err := Marshal(tk)
@@ -92,31 +72,39 @@ func FuzzUnmarshal(f *testing.F) {
 			return // a year that JSON cannot write
 		}
 		back, err := Unmarshal(again)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		third, err := Marshal(back)
-		if err != nil || string(third) != string(again) {
-			t.Fatalf("not stable: %s then %s (%v)", again, third, err)
-		}
+		must(t, err)
+		wantEqual(t, string(third), string(again))
 	})
 }
 
-func TestAnOutcomeIsFoundThroughWrapping(t *testing.T) {
+func TestAMarkIsFoundThroughWrapping(t *testing.T) {
 	p := fmt.Errorf("print: %w", errors.Join(io.EOF, Permanent(io.ErrUnexpectedEOF)))
-	if !IsPermanent(p) || IsNotReady(p) || !errors.Is(p, io.ErrUnexpectedEOF) {
-		t.Errorf("%v is not permanent, or is not ready, or lost its cause", p)
-	}
-	if n := NotReady(io.EOF); !IsNotReady(n) || IsPermanent(n) || n.Error() != "EOF" {
-		t.Errorf("%v is not what it was marked", n)
-	}
-	if u := Untouched(Permanent(io.EOF)); !IsUntouched(u) || !IsPermanent(u) || IsNotReady(u) {
-		t.Errorf("%v is not both", u)
-	}
-	if n := NotReady(Untouched(io.EOF)); IsUntouched(n) { // who wraps it may know that more has happened
-		t.Errorf("%v is untouched", n)
-	}
-	if IsPermanent(nil) || IsNotReady(io.EOF) {
-		t.Error("an unmarked error carries a mark")
+	wantTrue(t, IsPermanent(p) && !IsNotReady(p) && errors.Is(p, io.ErrUnexpectedEOF), p)
+	n := NotReady(io.EOF)
+	wantTrue(t, IsNotReady(n) && !IsPermanent(n) && n.Error() == "EOF", n)
+	u := Untouched(Permanent(io.EOF))
+	wantTrue(t, IsUntouched(u) && IsPermanent(u) && !IsNotReady(u), u)
+	wantTrue(t, !IsUntouched(NotReady(Untouched(io.EOF)))) // who wraps it may know that more has happened
+	wantTrue(t, !IsPermanent(nil) && !IsNotReady(io.EOF))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	wantTrue(t, err == nil, err)
+}
+
+// wantEqual compares. of says of which case of a test.
+func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
+	t.Helper()
+	wantTrue(t, got == want, got, want, of)
+}
+
+// wantTrue ends the test unless something holds, and says the values that it is about.
+func wantTrue(t testing.TB, holds bool, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf("it does not hold: %+v", values)
 	}
 }
