@@ -41,9 +41,7 @@ func TestHistoryIsPrunedExceptHeldAndFailedJobs(t *testing.T) {
 		q.print("bar")
 		time.Sleep(10*time.Hour + maintenanceEvery) // more than one transaction removes them, at once
 		synctest.Wait()
-		if n := len(q.jobs(Filter{})); n != 249 { // 247 wait, one has failed, one is held
-			t.Errorf("%d jobs are left", n)
-		}
+		wantEqual(t, len(q.jobs(Filter{})), 249) // 247 wait, one has failed, one is held
 		q.wantCount(bucketRequests, 249)
 		q.wantCount(bucketJobs, 249)
 		_, _, _, err := q.Job(bg, 1)

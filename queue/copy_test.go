@@ -177,10 +177,9 @@ func TestALineSaysWhatWasStored(t *testing.T) {
 		var l logLine
 		must(t, json.Unmarshal(object, &l))
 		got, err := l.request()
-		if must(t, err); string(got.Body) != body || got.ID != "a" || len(got.Drafts) != 2 || l.Request.AgeMS != 3000 ||
-			got.Content != r.Content {
-			t.Errorf("body %q is logged as %s and read as %q, %+v", body, object, got.Body, got)
-		}
+		must(t, err)
+		wantEqual(t, string(got.Body), body, string(object))
+		wantTrue(t, got.ID == "a" && len(got.Drafts) == 2 && l.Request.AgeMS == 3000 && got.Content == r.Content, got)
 	}
 }
 

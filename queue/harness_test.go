@@ -732,36 +732,42 @@ func (q *testQueue) must(err error) {
 	must(q.t, err)
 }
 
-func must(t testing.TB, err error) {
+// A fataler is a test, or a check of rapid.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func must(t fataler, err error) {
 	t.Helper()
 	wantTrue(t, err == nil, err)
 }
 
 // wantEqual compares. of says of which case of a test.
-func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
+func wantEqual[T comparable](t fataler, got, want T, of ...any) {
 	t.Helper()
 	wantTrue(t, got == want, got, want, of)
 }
 
 // wantTrue ends the test unless something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
+func wantTrue(t fataler, holds bool, values ...any) {
 	t.Helper()
 	if !holds {
 		t.Fatalf("it does not hold: %+v", values)
 	}
 }
 
-func wantErr(t testing.TB, err, want error) {
+func wantErr(t fataler, err, want error) {
 	t.Helper()
 	wantTrue(t, errors.Is(err, want), err, want)
 }
 
-func wantErrText(t testing.TB, err error, want string) {
+func wantErrText(t fataler, err error, want string) {
 	t.Helper()
 	wantTrue(t, err != nil && strings.Contains(err.Error(), want), err, want)
 }
 
-func wantLogged(t testing.TB, log *queuetest.Log, want string) {
+func wantLogged(t fataler, log *queuetest.Log, want string) {
 	t.Helper()
 	wantTrue(t, strings.Contains(log.String(), want), want, log)
 }

@@ -261,8 +261,7 @@ func (q *testQueue) waitsAtGrill() (wantTaken func()) {
 	return func() {
 		q.t.Helper()
 		asked := time.Now()
-		if d := (<-got).Delivery(); d.Ticket.Request != "a" || time.Since(asked) > 0 { // of the fake clock
-			q.t.Errorf("taken %+v after %s", d, time.Since(asked))
-		}
+		wantEqual(q.t, (<-got).Delivery().Ticket.Request, "a")
+		wantEqual(q.t, time.Since(asked), 0) // of the fake clock
 	}
 }

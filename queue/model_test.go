@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -165,9 +164,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			if l == nil {
 				rt.Skip("nothing is lent")
 			}
-			if err := end(l, s); err != nil {
-				rt.Fatal(err)
-			}
+			must(rt, end(l, s))
 			delete(leases, s)
 			delete(m.lease, s)
 			if j.attempts++; l.doubts > 0 {
@@ -210,9 +207,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 				}
 			}
 			m.known[r][void] = true
-			if got != want {
-				rt.Fatalf("receipt %+v, want %+v", got, want)
-			}
+			wantEqual(rt, got, want)
 		},
 		"take": func(rt *rapid.T) {
 			s := station.Draw(rt, "station")
@@ -226,12 +221,10 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			}
 			l := q.take(s)
 			d := l.Delivery()
-			if d.Job != j.id || d.Ticket.Request != j.request || d.Attempt != j.attempts+1 ||
-				d.Doubt != (j.doubts > 0) || d.Reprint != j.reprint || d.Ticket.Kind != j.kind ||
-				d.Ticket.Changed != nil != j.changed || d.Ticket.Lines[0].Void != j.void ||
-				d.For != j.wantFor() || !slices.Equal(d.RefusedBy, j.refused) {
-				rt.Fatalf("lent %+v, want %+v", d, *j)
-			}
+			wantTrue(rt, d.Job == j.id && d.Ticket.Request == j.request && d.Attempt == j.attempts+1 &&
+				d.Doubt == (j.doubts > 0) && d.Reprint == j.reprint && d.Ticket.Kind == j.kind &&
+				(d.Ticket.Changed != nil) == j.changed && d.Ticket.Lines[0].Void == j.void &&
+				d.For == j.wantFor() && slices.Equal(d.RefusedBy, j.refused), d, *j)
 			leases[s], m.lease[s] = l, j
 		},
 		"begin": func(rt *rapid.T) {
@@ -239,9 +232,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			if l == nil {
 				rt.Skip("nothing is lent")
 			}
-			if err := l.Begin(bg, false); err != nil {
-				rt.Fatal(err)
-			}
+			must(rt, l.Begin(bg, false))
 		},
 		"ack": settles(func(l *Lease, _ string) error { return l.Ack(bg, ticket.Shown, "") },
 			func(s string, j *modelJob, _ bool) { m.leave(s, j, ticket.Shown) }),
@@ -266,9 +257,9 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			id := anyJob(rt)
 			err := q.Cancel(bg, id, "r")
 			j := m.all[id]
-			if may := j != nil && !lent(j) && (j.state.Open() || j.state == ticket.Failed); may != (err == nil) {
-				rt.Fatalf("cancel %+v: %v", j, err)
-			} else if may {
+			may := j != nil && !lent(j) && (j.state.Open() || j.state == ticket.Failed)
+			wantEqual(rt, err == nil, may, j, err)
+			if may {
 				m.leave(where(j), j, ticket.Cancelled)
 			}
 		},
@@ -285,9 +276,7 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			o := ReprintOptions{Station: to, Reason: "r"}
 			got, err := q.Reprint(bg, id, o)
 			if may && ending != works {
-				if !errors.Is(err, ErrStorageFailed) {
-					rt.Fatalf("reprint %+v: %v", j, err)
-				}
+				wantErr(rt, err, ErrStorageFailed)
 				mended()
 				if ending == failsButPersist {
 					m.reprint(j, to, newest(), where)
@@ -298,21 +287,22 @@ func againstModel(t *testing.T, rt *rapid.T) {
 			q.disk.clear()
 			switch {
 			case may:
-				if want := newest(); got.Job != want || err != nil {
-					rt.Fatalf("reprint %+v: %+v, %v; want job %d", j, got, err, want)
-				}
+				must(rt, err)
+				wantEqual(rt, got.Job, newest())
 				m.reprint(j, to, got.Job, where)
-			case j == nil && !errors.Is(err, ErrNotFound), j != nil && !errors.Is(err, ErrConflict):
-				rt.Fatalf("reprint %+v: %v", j, err)
+			case j == nil:
+				wantErr(rt, err, ErrNotFound)
+			default:
+				wantErr(rt, err, ErrConflict)
 			}
 		},
 		"move": func(rt *rapid.T) {
 			id, to := anyJob(rt), station.Draw(rt, "to")
 			got, err := q.Move(bg, []uint64{id}, to)
 			j := m.all[id]
-			if may := j != nil && j.state.Open() && !lent(j) && where(j) != to; may != (err == nil) {
-				rt.Fatalf("move %+v: %v", j, err)
-			} else if may {
+			may := j != nil && j.state.Open() && !lent(j) && where(j) != to
+			wantEqual(rt, err == nil, may, j, err)
+			if may {
 				newest()
 				held := j.state == ticket.Held
 				if n := m.move(j, where(j), to, got[0]); held { // a person has decided
@@ -322,16 +312,12 @@ func againstModel(t *testing.T, rt *rapid.T) {
 		},
 		"hold station": func(rt *rapid.T) {
 			s := station.Draw(rt, "station")
-			if err := q.HoldStation(bg, s, "r"); err != nil {
-				rt.Fatal(err)
-			}
+			must(rt, q.HoldStation(bg, s, "r"))
 			m.held[s] = true
 		},
 		"resume station": func(rt *rapid.T) {
 			s := station.Draw(rt, "station")
-			if err := q.ResumeStation(bg, s); err != nil {
-				rt.Fatal(err)
-			}
+			must(rt, q.ResumeStation(bg, s))
 			m.held[s] = false
 		},
 		"restart": func(*rapid.T) { // for tickets that are lent this is a crash
@@ -373,7 +359,5 @@ func (m *model) compare(rt *rapid.T, q *testQueue) {
 		want = append(want, row{id, j.request, s, j.attempts})
 	}
 	slices.SortFunc(want, func(a, b row) int { return int(b.ID) - int(a.ID) })
-	if diff := cmp.Diff(want, got); diff != "" {
-		rt.Fatalf("jobs (-model +queue)\n%s", diff)
-	}
+	wantEqual(rt, cmp.Diff(want, got), "", "-model +queue")
 }

@@ -17,13 +17,9 @@ func prepareOrders(t testing.TB, routes ...plan.Route) func() {
 	at := plan.Venue{ID: venue, Name: "Harbour Grill", Zone: "Australia/Melbourne"}
 	return func() {
 		request, err := contract.Open(body, contract.Lenient)
-		if err != nil || contract.VenueDiffers(request, venue) {
-			t.Fatal(err)
-		}
+		wantTrue(t, err == nil && !contract.VenueDiffers(request, venue), err)
 		planned := p.Split(request, at, "T1", time.Now(), nil).Request
-		if _, err := q.newAcceptOp(&planned); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(q.newAcceptOp(&planned)))
 	}
 }
 
@@ -45,7 +41,6 @@ func BenchmarkOrder(b *testing.B) {
 }
 
 func TestAnOrderIsReadyForTheCommitterAfterAtMost300Allocations(t *testing.T) {
-	if allocations := testing.AllocsPerRun(100, prepareOrders(t, drinks, grill)); allocations > 300 {
-		t.Errorf("%v allocations", allocations)
-	}
+	allocations := testing.AllocsPerRun(100, prepareOrders(t, drinks, grill))
+	wantTrue(t, allocations <= 300, allocations)
 }

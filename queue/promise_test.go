@@ -69,9 +69,7 @@ func TestAcceptReturnsInTimeWhileTheDiskHangs(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 			wantErr(t, errOf(q.Accept(ctx, order(id, "grill"))), context.DeadlineExceeded)
 			cancel()
-			if w := q.Waiting(); w != time.Duration(i+1)*4*time.Second { // which is also when Accept returned
-				t.Errorf("%s: waiting %s", id, w)
-			}
+			wantEqual(t, q.Waiting(), time.Duration(i+1)*4*time.Second, id) // which is also when Accept returned
 		}
 		wantEqual(t, len(q.jobs(Filter{})), 1)
 		resume()
@@ -158,8 +156,7 @@ func TestTheFirstAndTheLatestContentsOfARequestAreKept(t *testing.T) {
 	for n := range maxContents + 3 {
 		list = remember(list, content{ticket.Digest{byte(n)}, ticket.Digest{1, byte(n)}})
 	}
-	if first, second, last := list[0].said[0], list[1].said[0], list[len(list)-1].said[0]; len(list) != maxContents ||
-		first != 0 || second != 4 || last != maxContents+2 {
-		t.Errorf("%d contents are kept: %d, %d … %d", len(list), first, second, last)
-	}
+	wantEqual(t, len(list), maxContents)
+	first, second, last := list[0].said[0], list[1].said[0], list[maxContents-1].said[0]
+	wantTrue(t, first == 0 && second == 4 && last == maxContents+2, first, second, last)
 }

@@ -250,10 +250,8 @@ func TestARefusedTestTicketFailsAndStays(t *testing.T) {
 			Drafts: []ticket.Draft{{Station: "grill", Ticket: ticket.Ticket{Kind: ticket.Test, Request: "test"}}}})
 		must(t, err)
 		h.advance(time.Minute)
-		if j := h.jobsOf("test", "grill"); len(j) != 1 || j[0].State != ticket.Failed ||
-			j[0].Reason != "refused by grill: 422 no table" {
-			t.Errorf("%+v", j)
-		}
+		j := h.jobsOf("test", "grill")
+		wantTrue(t, len(j) == 1 && j[0].State == ticket.Failed && j[0].Reason == "refused by grill: 422 no table", j)
 	})
 }
 
