@@ -16,9 +16,8 @@ import (
 
 func TestEveryModelIsComplete(t *testing.T) {
 	for _, p := range All() {
-		if got, ok := Lookup(p.Name); !ok || !cmp.Equal(got, p) {
-			t.Fatalf("%q is listed, but Lookup returns something else", p.Name)
-		}
+		got, ok := Lookup(p.Name)
+		assert.True(t, ok && cmp.Equal(got, p), p.Name, got)
 		assert.True(t, p.Columns >= 20 && p.Dots >= p.Columns*8 && p.About != "", p.Name, p.About, p.Columns, p.Dots)
 		assert.True(t, p.FeedBeforeCut >= 1 && (p.Cutter != NoCutter || p.FeedBeforeCut >= 4), p.Name, p.FeedBeforeCut)
 		assert.True(t, len(p.CodePages) != 0 && p.CodePages[0] == (CodePage{0, "CP437"}), p.Name, p.CodePages)
@@ -30,9 +29,8 @@ func TestEveryModelIsComplete(t *testing.T) {
 		}
 		assert.True(t, p.Confirm == want, p.Name, p.Confirm, want)
 	}
-	if _, ok := Lookup("typewriter"); ok {
-		t.Error("a model that is not there was found")
-	}
+	_, ok := Lookup("typewriter")
+	assert.True(t, !ok, "a model that is not there was found")
 }
 
 func TestTheDocumentedModelsExist(t *testing.T) {
@@ -40,8 +38,7 @@ func TestTheDocumentedModelsExist(t *testing.T) {
 		"bixolon-srp-350", "citizen-ct-s310", "epson-tm-m30", "epson-tm-t20", "epson-tm-t88", "epson-tm-u220",
 		"epson-tm-u220b", "generic-58mm", "generic-80mm", "rongta-80mm", "star-escpos", "xprinter-80mm",
 	}
-	diff := cmp.Diff(want, Names())
-	assert.True(t, diff == "", diff)
+	assert.Equal(t, cmp.Diff(want, Names()), "")
 }
 
 func TestAModelWithAMistakeIsRefused(t *testing.T) {
@@ -51,9 +48,8 @@ func TestAModelWithAMistakeIsRefused(t *testing.T) {
 		"models: [{name: a, columns: 42, dots: 512, two_byte: utf8}]":               `"utf8" is not valid`,
 		"models: [{name: a, columns: 42, dots: 512, sizing: scaled, cutter: half}]": `"half" is not valid`,
 	} {
-		if _, err := decode([]byte(yaml)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", yaml, err, want)
-		}
+		_, err := decode([]byte(yaml))
+		assert.Contains(t, fmt.Sprint(err), want)
 	}
 }
 
@@ -64,11 +60,10 @@ func TestANumberMayHaveAnyTypeThatAFileIsDecodedTo(t *testing.T) {
 	want := p
 	want.Columns, want.Dots, want.FeedBeforeCut, want.LinesPerSecond = 42, 512, 6, 12
 	want.CodePages = []CodePage{{2, "CP850"}}
-	diff := cmp.Diff(want, got)
-	assert.True(t, err == nil && diff == "", err, diff)
-	if again, _ := Lookup("generic-80mm"); !cmp.Equal(again, p) {
-		t.Error("an override changed the model")
-	}
+	assert.NoError(t, err)
+	assert.Equal(t, cmp.Diff(want, got), "")
+	again, _ := Lookup("generic-80mm")
+	assert.Equal(t, cmp.Diff(p, again), "", "an override changes no model")
 }
 
 func TestEachWordThatTheProgramKnowsIsAValueOfItsKey(t *testing.T) {
@@ -133,12 +128,10 @@ func TestErrorsAreShortAndContainNoControlCharacters(t *testing.T) {
 	for _, key := range p.keys() {
 		for _, v := range []any{long, []any{long}, []any{long + "=1"}, map[string]any{long: long}} {
 			_, err := p.Override(map[string]any{key.name: v})
-			if err == nil {
-				t.Fatalf("%s takes %d bytes", key.name, len(long))
-			}
-			if s := err.Error(); len(s) > 1000 || strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) {
-				t.Errorf("%s: %.300q, %d bytes", key.name, s, len(s))
-			}
+			assert.True(t, err != nil, key.name)
+			s := err.Error()
+			clean := utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+			assert.True(t, len(s) <= 1000 && clean, key.name, s)
 		}
 	}
 }
@@ -146,18 +139,14 @@ func TestErrorsAreShortAndContainNoControlCharacters(t *testing.T) {
 func TestTheYAMLAndTheJSONOfAProfileAreValidOverrides(t *testing.T) {
 	for _, want := range All() {
 		asJSON, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		for _, shown := range []string{want.YAML(), string(asJSON)} {
 			var over map[string]any
-			if err := yaml.Unmarshal([]byte(shown), &over); err != nil {
-				t.Fatalf("%s: %v\n%s", want.Name, err, shown)
-			}
+			assert.NoError(t, yaml.Unmarshal([]byte(shown), &over))
 			delete(over, "name")
 			got, err := Profile{Name: want.Name}.Override(over)
-			diff := cmp.Diff(want, got)
-			assert.True(t, err == nil && diff == "", want.Name, err, diff)
+			assert.NoError(t, err)
+			assert.Equal(t, cmp.Diff(want, got), "")
 		}
 	}
 }

@@ -21,34 +21,29 @@ func TestATicketIsOneLineOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tickets.jsonl")
 	l := open(t, Options{To: "file://" + path,
 		Raw: func(context.Context, ticket.Delivery) json.RawMessage { return []byte(`{"id":"x"}`) }})
-	if err := l.Check(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, l.Check(t.Context()))
 	again := delivery(2)
 	again.Attempt, again.Doubt = 3, true
 	for _, d := range []ticket.Delivery{delivery(1), again} {
-		if p, begun, err := l.print(t.Context(), d); p != ticket.Taken || !begun || err != nil {
-			t.Fatal(p, begun, err)
-		}
+		p, begun, err := l.print(t.Context(), d)
+		assert.True(t, p == ticket.Taken && begun, p, err)
 	}
 	got := lines(t, path)
-	if len(got) != 2 || got[0].Order.Number != "#1" || got[0].Lines[0].Name != "Crème brûlée\ufffd[2J" ||
-		got[0].PossibleDuplicate || got[1].Attempt != 3 || !got[1].PossibleDuplicate ||
-		string(got[1].Raw) != `{"id":"x"}` {
-		t.Errorf("%+v", got)
-	}
-	if st, err := os.Stat(path); err != nil || st.Mode().Perm()&0o007 != 0 {
-		t.Errorf("everybody can read it: %v %v", st.Mode(), err)
-	}
+	assert.Equal(t, len(got), 2)
+	first, second := got[0], got[1]
+	assert.True(t, first.Order.Number == "#1" && first.Lines[0].Name == "Crème brûlée\ufffd[2J", first)
+	assert.True(t, !first.PossibleDuplicate && second.PossibleDuplicate && second.Attempt == 3, first, second)
+	assert.Equal(t, string(second.Raw), `{"id":"x"}`)
+	st, err := os.Stat(path)
+	assert.True(t, err == nil && st.Mode().Perm()&0o007 == 0, "everybody can read it", err)
 }
 
 func TestALineThatWasCutOffIsFollowedByAWholeOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tickets.jsonl")
 	assert.NoError(t, os.WriteFile(path, []byte(`{"version":1,"id":"7-`), 0o640))
 	l := open(t, Options{To: "file://" + path})
-	if _, _, err := l.print(t.Context(), delivery(1)); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := l.print(t.Context(), delivery(1))
+	assert.NoError(t, err)
 	got := lines(t, path)
 	assert.True(t, len(got) == 1 && got[0].Job == 1, got)
 }
@@ -104,19 +99,17 @@ func TestNothingIsWrittenIfTheBeginningIsNotStored(t *testing.T) {
 		_, err := l.Print(t.Context(), delivery(1), func(context.Context) error { return failed })
 		assert.True(t, errors.Is(err, failed) && out.Len() == 0, to, err, out.String())
 	}
-	if b, err := os.ReadFile(path); err != nil || len(b) > 0 {
-		t.Errorf("%q %v", b, err)
-	}
+	b, err := os.ReadFile(path)
+	assert.True(t, err == nil && len(b) == 0, b, err)
 }
 
 func TestStandardOutputProvesOnlyThatTheTicketWasSent(t *testing.T) {
 	var out strings.Builder
 	l := open(t, Options{To: "stdout", Stdout: &out})
 	p, _, err := l.print(t.Context(), delivery(1))
-	if p != ticket.Sent || err != nil || strings.Count(out.String(), "\n") != 1 ||
-		!strings.HasSuffix(out.String(), "}\n") {
-		t.Errorf("%v %v %q", p, err, out.String())
-	}
+	assert.Equal(t, p, ticket.Sent, err)
+	line, rest, ended := strings.Cut(out.String(), "}\n")
+	assert.True(t, ended && !strings.Contains(line, "\n") && rest == "", out.String())
 }
 
 func TestAPlaceThatIsNoneIsRefused(t *testing.T) {
@@ -124,10 +117,9 @@ func TestAPlaceThatIsNoneIsRefused(t *testing.T) {
 		"": "is missing", "/var/log/x": "no place", "file:x": "no place", "file://host/x": "no place",
 		"file:///a/../b": "no place", "syslog://h": "no place", "stdout:": "no place", "\x00": "not a URL",
 	} {
-		if _, err := New(Options{To: to}); err == nil || !strings.HasPrefix(err.Error(), "to: ") ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", to, err)
-		}
+		_, err := New(Options{To: to})
+		assert.True(t, err != nil && strings.HasPrefix(err.Error(), "to: "), to, err)
+		assert.Contains(t, err.Error(), want)
 	}
 }
 
@@ -135,9 +127,8 @@ func TestAFileThatIsMovedAwayIsMadeAnew(t *testing.T) { // as logrotate does
 	path := filepath.Join(t.TempDir(), "tickets.jsonl")
 	l := open(t, Options{To: "file://" + path})
 	for job := range uint64(3) {
-		if _, _, err := l.print(t.Context(), delivery(job)); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := l.print(t.Context(), delivery(job))
+		assert.NoError(t, err)
 		got := lines(t, path)
 		assert.True(t, len(got) == 1 && got[0].Job == job, got)
 		assert.NoError(t, os.Rename(path, path+".1"))

@@ -25,9 +25,8 @@ func TestAUSBPrinterIsOpenedUnderItsCurrentNumber(t *testing.T) {
 	assert.NoError(t, os.Mkdir(filepath.Join(dev, "usb"), 0o755))
 	d := usb(t, "usb://", sys, dev)
 	// The kernel lists it, but udev has not created the device file yet.
-	if _, err := d.Dial(t.Context()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("dial: %v", err)
-	}
+	_, err := d.Dial(t.Context())
+	assert.True(t, errors.Is(err, os.ErrNotExist), err)
 	assert.NoError(t, os.Symlink(path, filepath.Join(dev, "usb", "lp3")))
 	c, err := d.Dial(t.Context())
 	assert.NoError(t, err)
@@ -36,9 +35,8 @@ func TestAUSBPrinterIsOpenedUnderItsCurrentNumber(t *testing.T) {
 	Got(t, printer, "ticket")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.Dial(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("dial: %v", err)
-	}
+	_, err = d.Dial(ended)
+	assert.True(t, errors.Is(err, context.Canceled), err)
 }
 
 func TestWritingWaitsForDSR(t *testing.T) {
@@ -56,9 +54,8 @@ func TestWritingWaitsForDSR(t *testing.T) {
 		return 2, nil
 	}
 	assert.NoError(t, c.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
-	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("a printer that says wait took %d bytes, %v", n, err)
-	}
+	n, err := io.WriteString(c, "ticket")
+	assert.True(t, n == 0 && errors.Is(err, os.ErrDeadlineExceeded), n, err)
 	assert.NoError(t, c.SetWriteDeadline(time.Time{}))
 	wrote := make(chan error, 1)
 	go func() {
@@ -79,13 +76,11 @@ func TestReadWaitsThroughEmptyPackets(t *testing.T) {
 	c := &deviceConn{f: f, path: path, pipe: true, readable: true}
 	defer c.Close()
 	b := make([]byte, 1)
-	if n, err := f.Read(b); n != 0 || err != io.EOF {
-		t.Fatalf("the pipe reads %d, %v", n, err)
-	}
+	n, err := f.Read(b)
+	assert.True(t, n == 0 && err == io.EOF, n, err)
 	assert.NoError(t, c.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
-	if n, err := c.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("read: %d, %v, want deadline exceeded", n, err)
-	}
+	n, err = c.Read(b)
+	assert.True(t, n == 0 && errors.Is(err, os.ErrDeadlineExceeded), n, err)
 	assert.NoError(t, c.SetReadDeadline(time.Time{}))
 	read := make(chan error, 1)
 	go func() {
@@ -95,12 +90,9 @@ func TestReadWaitsThroughEmptyPackets(t *testing.T) {
 	w, err := os.OpenFile(path, os.O_WRONLY, 0)
 	assert.NoError(t, err)
 	defer w.Close()
-	if _, err := w.Write([]byte{0x12}); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-read; err != nil || b[0] != 0x12 {
-		t.Errorf("read % x, %v", b, err)
-	}
+	Write(t, w, "\x12")
+	assert.NoError(t, <-read)
+	assert.Equal(t, b[0], 0x12)
 }
 
 // OpenPTY opens a pseudo-terminal and returns the printer's end and the path of ours.
@@ -125,9 +117,8 @@ func OpenPTY(t *testing.T) (printer *os.File, path string) {
 func Got(t *testing.T, printer io.Reader, want string) {
 	t.Helper()
 	got := make([]byte, len(want))
-	if _, err := io.ReadFull(printer, got); err != nil || string(got) != want {
-		t.Errorf("the printer got %q, %v", got, err)
-	}
+	_, err := io.ReadFull(printer, got)
+	assert.Equal(t, string(got), want, err)
 }
 
 // Write writes text.

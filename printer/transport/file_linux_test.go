@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -24,7 +23,7 @@ func TestRegularFileMeetsTheSuite(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grill.bin")
 			return farEnd{Dialer: open(t, "file://"+path), Received: func(int) []byte {
 				b, err := os.ReadFile(path)
-				assert.True(t, err == nil, err)
+				assert.NoError(t, err)
 				return b
 			}}
 		},
@@ -68,9 +67,8 @@ func TestNoRegularFileIsCreatedUnderDev(t *testing.T) {
 	dangling := filepath.Join(dir, "printer")
 	assert.NoError(t, os.Symlink("/dev/ticketrail-test-lp9", dangling))
 	for _, path := range []string{"/dev/ticketrail-test-lp9", filepath.Join(link, "ticketrail-test-lp9"), dangling} {
-		if _, err := open(t, "file://"+path).Dial(t.Context()); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("dial %s: %v, want that it does not exist", path, err)
-		}
+		_, err := open(t, "file://"+path).Dial(t.Context())
+		assert.True(t, errors.Is(err, fs.ErrNotExist), path, err)
 	}
 	if _, err := os.Lstat("/dev/ticketrail-test-lp9"); err == nil {
 		_ = os.Remove("/dev/ticketrail-test-lp9")
@@ -88,9 +86,8 @@ func TestTheErrorOfWhatCannotBeOpenedSaysWhatToCheck(t *testing.T) {
 		"/tmp/no-such-dir/lp": {syscall.ENOENT, "does the directory exist?"},
 	} {
 		_, err := open(t, "file://"+path).Dial(t.Context())
-		if !errors.Is(err, c.is) || !strings.Contains(transport.Hint(err), c.hint) {
-			t.Errorf("dial %s: %v, %q", path, err, transport.Hint(err))
-		}
+		assert.True(t, errors.Is(err, c.is), path, err)
+		assert.Contains(t, transport.Hint(err), c.hint)
 	}
 }
 
@@ -102,14 +99,10 @@ func TestFinishOfADeviceWaitsForTheLastByte(t *testing.T) {
 	finished := make(chan error, 1)
 	go func() { finished <- c.Finish(ctx) }()
 	cancel()
-	if err := <-finished; !errors.Is(err, context.Canceled) {
-		t.Fatalf("finish with six bytes in the pipe: %v, want context canceled", err)
-	}
-	if _, err := io.ReadFull(r, make([]byte, 6)); err != nil {
-		t.Fatal(err)
-	}
-	err := c.Finish(t.Context())
-	assert.True(t, err == nil, err)
+	err := <-finished
+	assert.True(t, errors.Is(err, context.Canceled), "with six bytes in the pipe", err)
+	transport.Got(t, r, "ticket")
+	assert.NoError(t, c.Finish(t.Context()))
 }
 
 // fifo stands for a character device: it opens without waiting, returns EAGAIN when it is full, and breaks

@@ -91,9 +91,7 @@ func TestAPrinterWithAMACAddressIsDialedOnlyWhereItIs(t *testing.T) {
 				assert.True(t, got == want, i, got, want)
 				conn.Close()
 			}
-			if missing := f.tried != (tcpDialer{}); missing != c.missing {
-				t.Errorf("missing is %v", missing)
-			}
+			assert.Equal(t, f.tried != (tcpDialer{}), c.missing)
 		})
 	}
 }
@@ -116,17 +114,15 @@ func TestAPrinterThatMovesIsAnnouncedOnce(t *testing.T) {
 				conn.Close()
 			}
 		}
-		if text, do := f.Moved(); (text != "") != (at == away) || (do != "") != (at == away) {
-			t.Errorf("at %s: %q %q", at, text, do)
-		}
+		text, do := f.Moved()
+		assert.True(t, (text != "") == (at == away) && (do != "") == (at == away), at, text, do)
 	}
 
 	first, second, _ := strings.Cut(log.String(), "\n")
 	moved := "level=WARN msg=\"printer was found at tcp://" + away + ":9100, not at tcp://" + home + ":9100\""
-	if !strings.Contains(first, moved) ||
-		!strings.Contains(second, "printer is at its configured address again") || strings.Count(second, "\n") != 1 {
-		t.Errorf("the log has\n%s", log.String())
-	}
+	assert.Contains(t, first, moved)
+	assert.Contains(t, second, "printer is at its configured address again")
+	assert.Equal(t, strings.Count(second, "\n"), 1)
 }
 
 func TestTheNetworksAreAskedOnceAMinuteForAllPrinters(t *testing.T) {
@@ -138,26 +134,22 @@ func TestTheNetworksAreAskedOnceAMinuteForAllPrinters(t *testing.T) {
 		grill.search.ask = func(context.Context, *Follower) { asked++; time.Sleep(5 * time.Second) }
 		for range 145 { // 290 s
 			for _, f := range []*Follower{grill, bar} {
-				if _, err := f.Dial(t.Context()); err == nil {
-					t.Error("connected")
-				}
+				_, err := f.Dial(t.Context())
+				assert.True(t, err != nil, "connected")
 			}
 			time.Sleep(2 * time.Second)
 		}
-		if synctest.Wait(); asked != 5 {
-			t.Errorf("asked %d times in 290 s", asked)
-		}
+		synctest.Wait()
+		assert.Equal(t, asked, 5)
 		grill.answered(grill.home)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := grill.Dial(ctx); err == nil || grill.tried != (tcpDialer{}) {
-			t.Error("a poll that a ticket interrupts counts as a printer that does not answer")
-		}
+		_, err := grill.Dial(ctx) // a poll that a ticket interrupts says nothing about the printer
+		assert.True(t, err != nil && grill.tried == tcpDialer{}, err, grill.tried)
 		grill.search.Close()
 		time.Sleep(time.Hour)
-		if _, err := grill.Dial(t.Context()); err == nil || asked != 5 {
-			t.Errorf("%v; asked %d times, also after the end", err, asked)
-		}
+		_, err = grill.Dial(t.Context())
+		assert.True(t, err != nil && asked == 5, "asked after the end", err, asked)
 	})
 }
 
@@ -204,9 +196,8 @@ func newLAN(t *testing.T, hosts ...string) lan {
 				}
 				clients.Go(func() {
 					defer c.Close()
-					if b, _ := io.ReadAll(c); len(b) > 0 {
-						t.Errorf("%s got %q", host, b)
-					}
+					b, _ := io.ReadAll(c)
+					assert.Equal(t, string(b), "", host)
 				})
 			}
 		})

@@ -66,19 +66,14 @@ func TestXOFFStopsWritingAndIsNotRead(t *testing.T) {
 	slow.Test(t, "/dev/ptmx")
 	p := newPty(t)
 	c := dialed(t, open(t, "serial://"+p.path+"?baud=9600&flow=xonxoff"))
-	say, b := p.say(t), make([]byte, 1)
+	say := p.say(t)
 	say([]byte{0x13, 0x12}) // XOFF, which the kernel removes, and a status byte, which is no XON
-	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x12 {
-		t.Fatalf("read % x, %v", b, err)
-	}
+	transport.Got(t, c, "\x12")
 	assert.NoError(t, c.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
-	if n, err := io.WriteString(c, "ticket"); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("a stopped line took %d bytes, %v", n, err)
-	}
+	n, err := io.WriteString(c, "ticket")
+	assert.True(t, n == 0 && errors.Is(err, os.ErrDeadlineExceeded), n, err)
 	say([]byte{0x11, 0x16})
-	if _, err := io.ReadFull(c, b); err != nil || b[0] != 0x16 {
-		t.Fatalf("read % x, %v", b, err)
-	}
+	transport.Got(t, c, "\x16")
 	assert.NoError(t, c.SetWriteDeadline(time.Time{}))
 	write(t, c, "ticket")
 	transport.Got(t, p.printer, "ticket")
@@ -101,9 +96,7 @@ func TestTheErrorOfAnUnpluggedTTYSaysSo(t *testing.T) {
 		assert.True(t, n == 0, n)
 		_, rerr := c.Read(make([]byte, 1))
 		for _, err := range []error{werr, rerr, c.Finish(t.Context())} {
-			if err == nil || transport.Hint(err) != "the printer is gone; was it unplugged or switched off?" {
-				t.Errorf("error %v, %q", err, transport.Hint(err))
-			}
+			assert.Equal(t, transport.Hint(err), "the printer is gone; was it unplugged or switched off?", err)
 		}
 	}
 }
@@ -115,9 +108,8 @@ func TestASymbolicLinkIsResolvedAtEachDial(t *testing.T) {
 		link := filepath.Join(t.TempDir(), "printer")
 		d := open(t, strings.Replace(address, "%s", link, 1))
 		assert.NoError(t, os.Symlink("/dev/ticketrail-test-lp9", link))
-		if _, err := d.Dial(t.Context()); !errors.Is(err, os.ErrNotExist) {
-			t.Fatalf("dial a link that leads nowhere: %v", err)
-		}
+		_, err := d.Dial(t.Context())
+		assert.True(t, errors.Is(err, os.ErrNotExist), err)
 		for range 2 {
 			p := newPty(t)
 			assert.NoError(t, os.Remove(link))
@@ -155,18 +147,15 @@ func (p pty) termios(t *testing.T) *unix.Termios {
 	assert.NoError(t, err)
 	var s *unix.Termios
 	cerr := raw.Control(func(fd uintptr) { s, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) })
-	if cerr != nil || err != nil {
-		t.Fatal(cerr, err)
-	}
+	assert.NoError(t, errors.Join(cerr, err))
 	return s
 }
 
 // say sends from the printer.
 func (p pty) say(t *testing.T) func(b []byte) {
 	return func(b []byte) {
-		if _, err := p.printer.Write(b); err != nil {
-			t.Error(err)
-		}
+		_, err := p.printer.Write(b)
+		assert.Equal(t, err, nil)
 	}
 }
 

@@ -1,7 +1,6 @@
 package transport_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -102,9 +101,8 @@ func (s suite) testArrival(t *testing.T) {
 func (s suite) testDialEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if c, err := s.Working(t).Dialer.Dial(ctx); !errors.Is(err, context.Canceled) || c != nil {
-		t.Errorf("dial: %v, %v, want nothing and context canceled", c, err)
-	}
+	c, err := s.Working(t).Dialer.Dial(ctx)
+	assert.True(t, errors.Is(err, context.Canceled) && c == nil, c, err)
 }
 
 // testFinishEnded: the caller has given up, so the ticket must not count as sent.
@@ -156,9 +154,7 @@ func (s suite) testStuckDeadline(t *testing.T) {
 	c := dialed(t, s.Stuck(t))
 	assert.NoError(t, c.SetWriteDeadline(time.Now().Add(30*time.Millisecond)))
 	n, err := c.Write(make([]byte, big))
-	if n == big || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("write: %d bytes, %v, want fewer than %d and deadline exceeded", n, err, big)
-	}
+	assert.True(t, n < big && errors.Is(err, os.ErrDeadlineExceeded), n, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	assert.True(t, c.Finish(ctx) != nil || n == 0, "finish claims that a stuck printer took everything")
@@ -172,8 +168,7 @@ func (s suite) testStuckClose(t *testing.T) {
 		_, err := c.Write(make([]byte, big))
 		wrote <- err
 	}()
-	err := c.Close()
-	assert.True(t, err == nil, err)
+	assert.NoError(t, c.Close())
 	assert.True(t, <-wrote != nil, "the write went through")
 }
 
@@ -186,16 +181,13 @@ func (s suite) testBreaking(t *testing.T) {
 		err = c.Finish(t.Context())
 	}
 	assert.True(t, err != nil, "neither write nor finish noticed")
-	if s := fmt.Sprint(err); strings.Contains(s, "%!") {
-		t.Errorf("the message is malformed: %s", s)
-	}
+	assert.True(t, !strings.Contains(fmt.Sprint(err), "%!"), err)
 }
 
 // testAbsent: a nil Conn in a non-nil interface would panic in the caller.
 func (s suite) testAbsent(t *testing.T) {
-	if c, err := s.Absent(t).Dial(t.Context()); err == nil || c != nil {
-		t.Errorf("dial: %v, %v, want nothing and an error", c, err)
-	}
+	c, err := s.Absent(t).Dial(t.Context())
+	assert.True(t, err != nil && c == nil, c, err)
 }
 
 // testAnswers: answers are binary: NUL, 03h or 0Dh must come through as sent.
@@ -203,18 +195,13 @@ func (s suite) testAnswers(t *testing.T) {
 	p := s.Working(t)
 	c := dialed(t, p.Dialer)
 	// Bytes that a terminal device outside raw mode would change, hold back or act on.
-	want := []byte{0x12, 0x16, '\r', '\n', 0, 3, 4, 0x1a, 0x7f, 0xff, 0x37, 0x22, '1', '2', '3', '4', 0}
-	p.Answer(want)
-	got := make([]byte, len(want))
-	if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("read % x, %v, want % x", got, err, want)
-	}
+	const answers = "\x12\x16\r\n\x00\x03\x04\x1a\x7f\xff\x37\x221234\x00"
+	p.Answer([]byte(answers))
+	transport.Got(t, c, answers)
 	// And they are not echoed back to the printer.
 	write(t, c, "ticket\n")
 	assert.NoError(t, c.Finish(t.Context()))
-	if got := string(p.Received(7)); got != "ticket\n" {
-		t.Errorf("received %q", got)
-	}
+	assert.Equal(t, string(p.Received(7)), "ticket\n")
 }
 
 // testReadDeadline: a timeout must not lose the byte that comes after it: it is the answer to a fence. A connection
@@ -222,23 +209,19 @@ func (s suite) testAnswers(t *testing.T) {
 func (s suite) testReadDeadline(t *testing.T) {
 	p := s.Working(t)
 	c, b := dialed(t, p.Dialer), make([]byte, 1)
-	got := transport.OneWay(c)
-	assert.True(t, got == s.OneWay, got, s.OneWay)
+	assert.Equal(t, transport.OneWay(c), s.OneWay)
 
 	want := map[bool]error{true: io.EOF, false: os.ErrDeadlineExceeded}[s.OneWay]
 	for range 2 {
 		assert.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
-		if n, err := c.Read(b); n != 0 || !errors.Is(err, want) {
-			t.Errorf("read: %d bytes, %v, want %v", n, err, want)
-		}
+		n, err := c.Read(b)
+		assert.True(t, n == 0 && errors.Is(err, want), n, err)
 	}
 
 	if s.Answers {
 		p.Answer([]byte{0x12})
 		assert.NoError(t, c.SetReadDeadline(time.Time{}))
-		if n, err := c.Read(b); n != 1 || err != nil || b[0] != 0x12 {
-			t.Errorf("read: %d bytes, %v, % x", n, err, b)
-		}
+		transport.Got(t, c, "\x12")
 	}
 }
 
@@ -266,9 +249,7 @@ func (s suite) testReadClosed(t *testing.T) {
 	p := s.Working(t)
 	c := dialed(t, p.Dialer)
 	read := reading(c)
-	if err := c.Close(); err != nil {
-		t.Errorf("close: %v", err)
-	}
+	assert.NoError(t, c.Close())
 	err := <-read
 	assert.True(t, err != nil && (s.OneWay || err != io.EOF), err)
 }

@@ -29,9 +29,8 @@ func TestValidAddressesOpen(t *testing.T) {
 		"serial:///dev/ttyS0?baud=9600&flow=xonxoff&bits=7&parity=even&stop=2",
 		"serial:///dev/ttyS0?baud=9600&flow=rtscts&parity=odd",
 	} {
-		if d, err := transport.Open(address); err != nil || d == nil {
-			t.Errorf("open %s: %v, %v", address, d, err)
-		}
+		d, err := transport.Open(address)
+		assert.True(t, err == nil && d != nil, address, err)
 	}
 }
 
@@ -82,24 +81,19 @@ func TestCanonicalAddressIsTheSameForEachSpelling(t *testing.T) {
 		"serial:///dev/ttyS0?baud=9600": "serial:///dev/ttyS0?baud=19200",
 		"file:///dev/ttyS0":             "serial:///dev/ttyS0?baud=9600",
 	} {
-		if x, y := transport.CanonicalAddress(a), transport.CanonicalAddress(b); x != y {
-			t.Errorf("%s is %s, %s is %s", a, x, b, y)
-		}
+		assert.Equal(t, transport.CanonicalAddress(a), transport.CanonicalAddress(b))
 	}
 	for a, b := range map[string]string{
 		"tcp://h:1": "tcp://h:2", "usb://": "usb://04b8:0e28", "file:///tmp/a": "file:///tmp/b",
 	} {
-		if x, y := transport.CanonicalAddress(a), transport.CanonicalAddress(b); x == y {
-			t.Errorf("%s and %s are both %s", a, b, x)
-		}
+		assert.True(t, transport.CanonicalAddress(a) != transport.CanonicalAddress(b), a, b)
 	}
 }
 
 func TestAPasswordInAnAddressIsNotShown(t *testing.T) {
 	for _, a := range []string{"tcp://me:hunter2@host", "tcp://me:hunter2@host:x"} {
-		if _, err := transport.Open(a); err == nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%v", err)
-		}
+		_, err := transport.Open(a)
+		assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2"), err)
 	}
 }
 
@@ -115,9 +109,8 @@ func TestTCPMeetsTheSuite(t *testing.T) {
 				_ = c.Close()
 			})
 			return farEnd{Dialer: d, Received: p.atLeast, Answer: func(b []byte) {
-				if _, err := (<-clients).Write(b); err != nil {
-					t.Error(err)
-				}
+				_, err := (<-clients).Write(b)
+				assert.Equal(t, err, nil)
 			}}
 		},
 		Stuck: func(t *testing.T) transport.Dialer { return listen(t, hold(t)) },
@@ -171,9 +164,7 @@ func TestFinishOverTCP(t *testing.T) {
 				slow.Test(t) // half a second until Finish gives up
 			}
 			c := dialed(t, listen(t, tt.serve(t)))
-			if _, err := c.Write(make([]byte, size)); err != nil {
-				t.Fatal(err)
-			}
+			write(t, c, strings.Repeat("x", size))
 			err := c.Finish(t.Context())
 			assert.True(t, errors.Is(err, tt.want), err, tt.want)
 		})
@@ -211,9 +202,8 @@ func TestTheErrorOfAFailedConnectionSaysWhatToCheck(t *testing.T) {
 		{late, context.DeadlineExceeded, "connect tcp 192.0.2.1:9100: no answer in ", "is the printer on, the address"},
 	} {
 		hint := transport.Hint(fmt.Errorf("print: %w", c.err))
-		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.text) || !strings.HasPrefix(hint, c.hint) {
-			t.Errorf("%v, hint %q", c.err, hint)
-		}
+		assert.True(t, errors.Is(c.err, c.is) && strings.HasPrefix(hint, c.hint), c.err, hint)
+		assert.Contains(t, c.err.Error(), c.text)
 	}
 }
 

@@ -62,9 +62,8 @@ func TestAUSBPrinterIsFoundByItsIDs(t *testing.T) {
 		"usb://?serial=C%203":         "lp2", // from its IEEE 1284 device id
 		"usb://0416:5011/?serial=C+3": "lp2",
 	} {
-		if got, err := usb(t, address, sys, "").find(); got != want || err != nil {
-			t.Errorf("%s is %q, %v, want %s", address, got, err, want)
-		}
+		got, err := usb(t, address, sys, "").find()
+		assert.Equal(t, got, want, address, err)
 	}
 	for address, want := range map[string]string{
 		"usb://": `several printers match: ` +
@@ -74,9 +73,8 @@ func TestAUSBPrinterIsFoundByItsIDs(t *testing.T) {
 		"usb://0416:5012":           `lp2 ("POS Printer-80", usb://0416:5011?serial=C 3)`,
 	} {
 		_, err := usb(t, address, sys, "").Dial(t.Context())
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "open usb://") {
-			t.Errorf("%s: %v, want %q", address, err, want)
-		}
+		assert.True(t, err != nil && strings.HasPrefix(err.Error(), "open usb://"), address, err)
+		assert.Contains(t, err.Error(), want)
 	}
 }
 
@@ -84,17 +82,15 @@ func TestAUSBPrinterThatComesBackUnderAnotherNumberIsFoundAgain(t *testing.T) {
 	sys := t.TempDir()
 	plug(t, sys, "lp0", "1-1", epson("A1"), nil)
 	d := usb(t, "usb://04b8:0e28", sys, "")
-	if got, err := d.find(); got != "lp0" || err != nil {
-		t.Fatalf("%q, %v", got, err)
-	}
+	got, err := d.find()
+	assert.Equal(t, got, "lp0", err)
 	unplug(t, sys, "lp0")
-	_, err := d.Dial(t.Context())
+	_, err = d.Dial(t.Context())
 	assert.True(t, errors.Is(err, syscall.ENODEV), err)
 	assert.Contains(t, err.Error(), "the kernel sees no USB printer")
 	plug(t, sys, "lp1", "1-4", epson("A1"), nil)
-	if got, err := d.find(); got != "lp1" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err = d.find()
+	assert.Equal(t, got, "lp1", err)
 }
 
 func TestAPluggedInPrinterIsListedWithAnAddressThatFindsIt(t *testing.T) {
@@ -102,15 +98,13 @@ func TestAPluggedInPrinterIsListedWithAnAddressThatFindsIt(t *testing.T) {
 	plug(t, sys, "lp0", "1-1", epson("X3BX012345"), nil)
 	plug(t, sys, "lp1", "1-2", epson("X3\x1b[2J\"BX"), nil)
 	all := usbPrinters(sys)
-	if len(all) != 2 || all[0].Address != "usb://04b8:0e28?serial=X3BX012345" || all[0].Model != "EPSON TM-T20III" {
-		t.Fatalf("got %q", all)
-	}
-	if name, err := usb(t, all[0].Address, sys, dev).find(); name != "lp0" || err != nil {
-		t.Errorf("%s finds %q, %v", all[0].Address, name, err)
-	}
-	if all[1].Address != "usb://04b8:0e28" {
-		t.Errorf("a serial number that cannot be shown is in %q", all[1].Address)
-	}
-	_, err := usb(t, "usb://1234:5678", sys, dev).Dial(t.Context())
+	assert.Equal(t, len(all), 2)
+	assert.Equal(t, all[0].Address, "usb://04b8:0e28?serial=X3BX012345")
+	assert.Equal(t, all[0].Model, "EPSON TM-T20III")
+	name, err := usb(t, all[0].Address, sys, dev).find()
+	assert.Equal(t, name, "lp0", err)
+
+	assert.Equal(t, all[1].Address, "usb://04b8:0e28", "its serial number cannot be shown")
+	_, err = usb(t, "usb://1234:5678", sys, dev).Dial(t.Context())
 	assert.True(t, err != nil && !strings.Contains(err.Error(), "\x1b"), err)
 }

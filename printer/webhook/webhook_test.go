@@ -10,6 +10,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"ticketrail/deploy/assert"
 )
 
 const vectorSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -17,9 +19,7 @@ const vectorSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 // TestAMessageIsVerifiedByTheLibraryOfStandardWebhooks has the verification of the authors of the specification.
 func TestAMessageIsVerifiedByTheLibraryOfStandardWebhooks(t *testing.T) {
 	keys, err := ReadKeys("\n " + vectorSecret + "\r\nwhsec_" + strings.Repeat("ab", 16) + "\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	var header http.Header
 	var body []byte
 	to := server(t, func(w http.ResponseWriter, r *http.Request) {
@@ -28,32 +28,22 @@ func TestAMessageIsVerifiedByTheLibraryOfStandardWebhooks(t *testing.T) {
 	})
 	m := Message{ID: "7", Body: []byte(`{"a":1}`), Keys: keys}
 	to = strings.Replace(to, "http://", "http://me:key@", 1)
-	if err := Deliver(t.Context(), http.DefaultTransport, to, m); err != nil {
-		t.Fatal(err)
-	}
-	if got := header.Get("Authorization"); got != "Basic bWU6a2V5" {
-		t.Errorf("authorized as %q", got)
-	}
+	assert.NoError(t, Deliver(t.Context(), http.DefaultTransport, to, m))
+	assert.Equal(t, header.Get("Authorization"), "Basic bWU6a2V5")
 	for _, secret := range []string{vectorSecret, "whsec_" + strings.Repeat("ab", 16)} { // while they are exchanged
 		check, err := standardwebhooks.NewWebhook(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := check.Verify(body, header); err != nil || string(body) != `{"a":1}` {
-			t.Errorf("%q: %v", body, err)
-		}
-		if err := check.Verify(append(body, ' '), header); err == nil {
-			t.Error("a changed body is verified")
-		}
+		assert.NoError(t, err)
+		assert.NoError(t, check.Verify(body, header))
+		assert.Equal(t, string(body), `{"a":1}`)
+		assert.True(t, check.Verify(append(body, ' '), header) != nil, "a changed body is verified")
 	}
 }
 
 func TestWhatIsNoSecretIsRefusedAndNotShown(t *testing.T) {
 	for _, bad := range []string{"", "\n", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_s3cret!!", "whsec_" + "YWJj"} {
-		if _, err := ReadKeys(bad); err == nil || strings.Contains(err.Error(), "s3cret") ||
-			strings.Contains(err.Error(), "MfKQ") {
-			t.Errorf("%q: %v", bad, err)
-		}
+		_, err := ReadKeys(bad)
+		assert.True(t, err != nil, bad)
+		assert.True(t, !strings.Contains(err.Error(), "s3cret") && !strings.Contains(err.Error(), "MfKQ"), bad, err)
 	}
 }
 
@@ -61,10 +51,8 @@ func TestARedirectToAnotherHostIsAnErrorAndIsNotFollowed(t *testing.T) {
 	asked := false
 	other := server(t, func(http.ResponseWriter, *http.Request) { asked = true })
 	to := server(t, http.RedirectHandler(other+"/s3cret", http.StatusTemporaryRedirect).ServeHTTP)
-	if err := Deliver(t.Context(), http.DefaultTransport, to, Message{Body: []byte("{}")}); err == nil ||
-		!strings.Contains(err.Error(), "307") || asked {
-		t.Errorf("%v; the other host was asked: %t", err, asked)
-	}
+	err := Deliver(t.Context(), http.DefaultTransport, to, Message{Body: []byte("{}")})
+	assert.True(t, err != nil && strings.Contains(err.Error(), "307") && !asked, err, asked)
 }
 
 func TestAnErrorHasNothingSecretOfTheAddress(t *testing.T) {
@@ -78,23 +66,19 @@ func TestAnErrorHasNothingSecretOfTheAddress(t *testing.T) {
 		"http://%s3cret":                 "not of the form",
 	} {
 		err := Deliver(t.Context(), http.DefaultTransport, address, Message{})
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%v, want %s", err, want)
-		}
+		assert.Contains(t, fmt.Sprint(err), want)
+		assert.True(t, !strings.Contains(err.Error(), "s3cret"), err)
 	}
 	got := Redact(`Post "https://api.example/a/b?c=d": 535 p@s/s is wrong`, Pieces("smtp://u:p%40s%2Fs@h/")...)
-	if got != `Post "[url]": 535 [secret] is wrong` {
-		t.Error(got)
-	}
+	assert.Equal(t, got, `Post "[url]": 535 [secret] is wrong`)
 }
 
 func TestPausesDoubleUntilTheLastAndBeginAnewAfterASuccess(t *testing.T) {
 	b := Backoff{First: time.Second, Last: time.Minute}
 	for range 2 {
 		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-			if got := b.Next(); got < want*time.Second/2 || got >= want*time.Second*3/2 {
-				t.Errorf("a pause of %v, want about %d s", got, want)
-			}
+			got := b.Next()
+			assert.True(t, got >= want*time.Second/2 && got < want*time.Second*3/2, got, want)
 		}
 		b.Reset()
 	}
