@@ -1,10 +1,7 @@
 // Package assert has the checks of which many tests have several. One that fails says the values that it is about.
 package assert
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // T is a test of Go or of rapid.
 type T interface {
@@ -32,7 +29,9 @@ func True(t T, holds bool, values ...any) {
 // Equal checks that got is want, and says which case it is about.
 func Equal[V comparable](t T, got, want V, about ...any) {
 	t.Helper()
-	True(t, got == want, fmt.Sprintf("%#v instead of %#v", got, want), about)
+	if got != want {
+		t.Errorf("failed: %#v instead of %#v: %+v", got, want, about)
+	}
 }
 
 // Contains checks that a text has a part.

@@ -23,7 +23,7 @@ func TestOnlyACheckThatFailsSaysItsValues(t *testing.T) {
 		NoError(&s, map[int]error{2: errors.New("broken")}[n])
 	}
 
-	want := "failed: [n 2]\nfailed: [2 instead of 1 [one]]\nfailed: [2 1]\nbroken\n"
+	want := "failed: [n 2]\nfailed: 2 instead of 1: [one]\nfailed: [2 1]\nbroken\n"
 	if s.String() != want {
 		t.Errorf("%q, want %q", s.String(), want)
 	}

@@ -17,9 +17,7 @@ func drawnBy(t *testing.T, p profile.Profile, img raster.Image, left int) (readi
 	t.Helper()
 	e := encoder{p: p}
 	e.start(false)
-	if !e.image(img, left) {
-		t.Fatal("no image")
-	}
+	assert.True(t, e.image(img, left), "no image")
 	r, err := read(e.out, p)
 	assert.NoError(t, err)
 	var bits []byte
@@ -50,9 +48,8 @@ func TestImagesArePrintedAsDrawn(t *testing.T) {
 		}
 		assert.True(t, bytes.Equal(bits, want), p.Name)
 		for i, b := range r.Images {
-			if b.Height > bandRows || b.Width != row*8 || i < 2 && b.Height < bandRows-1 {
-				t.Errorf("%s: band %d has %d rows of %d dots", p.Name, i, b.Height, b.Width)
-			}
+			assert.Equal(t, b.Width, row*8, p.Name, i)
+			assert.True(t, b.Height <= bandRows && (i >= 2 || b.Height >= bandRows-1), p.Name, i, b.Height)
 		}
 	}
 }
@@ -68,12 +65,11 @@ func TestWhiteAtTheRightEdgeIsNotSent(t *testing.T) {
 	p := model(t, "generic-80mm")
 	img := raster.Image{Width: 80, Height: 40, Bits: make([]byte, 400)}
 	img.Bits[203] = 0xff // row 20, fourth byte
-	if r, _ := drawnBy(t, p, img, 0); r.Images[0].Width != 4*8 {
-		t.Errorf("rows of %d dots, want 4 bytes", r.Images[0].Width)
-	}
-	if r, bits := drawnBy(t, p, img, 5); r.Images[0].Width != 9*8 || bits[20*9+8] != 0xff {
-		t.Errorf("moved by 5 bytes, rows of %d dots", r.Images[0].Width)
-	}
+	r, _ := drawnBy(t, p, img, 0)
+	assert.Equal(t, r.Images[0].Width, 4*8)
+	r, bits := drawnBy(t, p, img, 5)
+	assert.Equal(t, r.Images[0].Width, 9*8)
+	assert.Equal(t, bits[20*9+8], 0xff)
 }
 
 func TestARealtimeCommandInAnImageIsMasked(t *testing.T) {
@@ -102,14 +98,10 @@ func TestTheHeaderOfAnImageHoldsNoRealtimeCommand(t *testing.T) {
 		for high := minLineRows; high <= 100; high++ {
 			img := raster.Image{Width: wide * 8, Height: high, Bits: bytes.Repeat([]byte{0xff}, wide*high)}
 			e := encoder{p: p}
-			if !e.image(img, 0) || hasRealtime(e.out) {
-				t.Fatalf("%d×%d: a real-time command", wide, high)
-			}
-			if (wide+high)%20 > 0 {
-				continue
-			}
-			if _, bits := drawnBy(t, p, img, 0); !bytes.Equal(bits, img.Bits) {
-				t.Fatalf("%d×%d: the printed image differs from the drawn one", wide, high)
+			assert.True(t, e.image(img, 0) && !hasRealtime(e.out), wide, high)
+			if (wide+high)%20 == 0 {
+				_, bits := drawnBy(t, p, img, 0)
+				assert.True(t, bytes.Equal(bits, img.Bits), wide, high)
 			}
 		}
 	}
@@ -118,10 +110,8 @@ func TestTheHeaderOfAnImageHoldsNoRealtimeCommand(t *testing.T) {
 func TestAResyncIsNULsForTheLongestCommandAndThenSelectsThePrinter(t *testing.T) {
 	for _, p := range profile.All() { // that no command is longer is part of every hostile ticket
 		nul, ok := bytes.CutSuffix(Resync(p), SelectPrinter())
-		if !ok || len(bytes.Trim(nul, "\x00")) > 0 || len(nul) < 2048 ||
-			len(nul) < bandRows*(p.Dots+7)/8 && p.Raster != profile.NoRaster {
-			t.Errorf("%s: %d bytes", p.Name, len(nul))
-		}
+		assert.True(t, ok && len(bytes.Trim(nul, "\x00")) == 0 && len(nul) >= 2048, p.Name, len(nul))
+		assert.True(t, len(nul) >= bandRows*(p.Dots+7)/8 || p.Raster == profile.NoRaster, p.Name, len(nul))
 	}
 }
 
@@ -132,10 +122,9 @@ func TestALineThatCannotBeDrawnIsTranscribed(t *testing.T) {
 	body := EncodeTicket([]layout.Line{l}, Options{Profile: p, Drawer: drawer(t)}).Body
 	p.Columns = 0
 	r, err := read(body, p)
-	if err != nil || len(r.Images) > 0 || strings.Count(r.lines[0].text, "Gong") != 60 ||
-		!strings.HasPrefix(r.lines[0].text, "é~") {
-		t.Errorf("%q, %v", r.Text, err)
-	}
+	assert.NoError(t, err)
+	assert.Equal(t, strings.Count(r.lines[0].text, "Gong"), 60)
+	assert.True(t, len(r.Images) == 0 && strings.HasPrefix(r.lines[0].text, "é~"), r.Text)
 	assert.True(t, l.Spans[1].Text[0] != '~', "the caller's line was changed")
 }
 
@@ -159,9 +148,8 @@ func TestAQRCodeIsPrintedIfThePrinterCan(t *testing.T) {
 			r, err := read(EncodeTicket([]layout.Line{{QR: id, Spans: []layout.Span{{Text: "id"}}}}, o).Body, p)
 			assert.NoError(t, err)
 			native, drawn := p.QR == profile.NativeQR, p.QR == profile.RasterQR && o.Drawer != nil
-			if (len(r.QRs) == 1 && r.QRs[0].Text == id) != native || (len(r.Images) > 0) != drawn {
-				t.Errorf("%s, drawer %v: %q", p.Name, o.Drawer != nil, r.Text)
-			}
+			assert.Equal(t, len(r.QRs) == 1 && r.QRs[0].Text == id, native, p.Name, r.Text)
+			assert.Equal(t, len(r.Images) > 0, drawn, p.Name, r.Text)
 			n := len(r.lines)
 			assert.True(t, n != 0 && r.lines[n-1].text == "id" && (n <= 1 || native), p.Name, r.Text)
 			// A printer prints no white around its QR codes.

@@ -25,9 +25,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func model(t testing.TB, name string) profile.Profile {
 	t.Helper()
 	p, ok := profile.Lookup(name)
-	if !ok {
-		t.Fatalf("no profile %q", name)
-	}
+	assert.True(t, ok, name)
 	return p
 }
 
@@ -108,20 +106,17 @@ func TestStreamsMatchTheGoldenFiles(t *testing.T) {
 }
 
 // measure prints l alone and compares the result with the measure of layout.
-func measure(t interface{ Fatalf(string, ...any) }, l layout.Line, o Options) {
+func measure(t assert.T, l layout.Line, o Options) {
 	p := o.Profile
 	paper := p
 	paper.Columns = l.Width()
 	// The second line says that there is a first, also if that is blank.
 	r, err := read(EncodeTicket([]layout.Line{l, {Spans: []layout.Span{{Text: "."}}}}, o).Body, paper)
-	if err != nil {
-		t.Fatalf("%s: %v: %v", p.Name, l, err)
-	}
+	assert.NoError(t, err)
 	if len(r.Images) == 0 {
-		if len(r.lines) != 2 || r.lines[0].columns != l.Width() ||
-			r.lines[0].height != min(l.Height(), p.Sizing.Max()) {
-			t.Fatalf("%s: %v prints %+v, was measured %d×%d", p.Name, l, r.lines, l.Width(), l.Height())
-		}
+		assert.Equal(t, len(r.lines), 2, p.Name, l)
+		printed := r.lines[0]
+		assert.True(t, printed.columns == l.Width() && printed.height == min(l.Height(), p.Sizing.Max()), l, printed)
 		return
 	}
 	wide, rows := 0, 0
@@ -129,11 +124,9 @@ func measure(t interface{ Fatalf(string, ...any) }, l layout.Line, o Options) {
 		wide, rows = max(wide, b.Width/8), rows+b.Height
 	}
 	cell := p.Dots / max(p.Columns, l.Width())
-	if most := (l.Width()*cell + 7) / 8; len(r.lines) != 1 || wide > max(most, 1) || rows < minLineRows ||
-		rows > minLineRows*8 {
-		t.Fatalf("%s: %v is drawn %d bytes wide and %d high, was measured %d columns, %d bytes",
-			p.Name, l, wide, rows, l.Width(), most)
-	}
+	assert.Equal(t, len(r.lines), 1, p.Name, l)
+	assert.True(t, wide <= max((l.Width()*cell+7)/8, 1), p.Name, l, wide)
+	assert.True(t, rows >= minLineRows && rows <= minLineRows*8, p.Name, l, rows)
 }
 
 func TestTheCutMatchesTheModel(t *testing.T) {
@@ -148,12 +141,10 @@ func TestTheCutMatchesTheModel(t *testing.T) {
 		p := model(t, "generic-80mm")
 		p.Cutter, p.FeedBeforeCut = c.cutter, c.feed
 		got := EncodeTicket([]layout.Line{{Cut: true}, {}}, Options{Profile: p})
-		if !bytes.HasSuffix(got.Body, []byte(c.body+c.cut+c.body)) || string(got.Cut) != c.cut {
-			t.Errorf("cutter %s: % X and % X do not end in % X and % X", c.cutter, got.Body, got.Cut, c.body, c.cut)
-		}
-		if b := append(got.Body, "more"...); len(b) > 0 && string(got.Cut) != c.cut {
-			t.Errorf("appending to Body writes over Cut")
-		}
+		assert.True(t, bytes.HasSuffix(got.Body, []byte(c.body+c.cut+c.body)), c.cutter, got.Body)
+		assert.Equal(t, string(got.Cut), c.cut)
+		_ = append(got.Body, "more"...) // it does not write over Cut
+		assert.Equal(t, string(got.Cut), c.cut)
 	}
 }
 

@@ -187,9 +187,7 @@ func checkHostile(d *raster.Drawer) func(*rapid.T) {
 		}
 		a, b := hostile().Draw(t, "a"), hostile().Draw(t, "b")
 		once := Printable(a, o)
-		if again := Printable(once, o); again != once {
-			t.Fatalf("%s: Printable(%q) = %q, and of that %q", o.Profile.Name, a, once, again)
-		}
+		assert.Equal(t, Printable(once, o), once, o.Profile.Name, a)
 
 		style := layout.Style{Bold: rapid.Bool().Draw(t, "bold"), Invert: rapid.Bool().Draw(t, "invert"),
 			Red: rapid.Bool().Draw(t, "red"), Width: rapid.IntRange(-2, 13).Draw(t, "width"),
@@ -200,9 +198,8 @@ func checkHostile(d *raster.Drawer) func(*rapid.T) {
 		}
 		paper := o.Profile
 		paper.Columns = 0
-		if r, err := read(whole(EncodeTicket(lines, o)), paper); err != nil || r.longest > len(Resync(o.Profile)) {
-			t.Fatalf("a command has %d bytes, the resync %d: %v", r.longest, len(Resync(o.Profile)), err)
-		}
+		r, err := read(whole(EncodeTicket(lines, o)), paper)
+		assert.True(t, err == nil && r.longest <= len(Resync(o.Profile)), r.longest, err)
 
 		// A whole ticket of it, as it goes out.
 		columns := rapid.SampledFrom([]int{16, o.Profile.Columns}).Draw(t, "columns")
@@ -210,9 +207,8 @@ func checkHostile(d *raster.Drawer) func(*rapid.T) {
 		for _, l := range lines[:min(len(lines), 12)] {
 			measure(t, l, o)
 		}
-		if _, err := read(whole(EncodeTicket(lines, o)), o.Profile); err != nil {
-			t.Fatal(err)
-		}
+		_, err = read(whole(EncodeTicket(lines, o)), o.Profile)
+		assert.NoError(t, err)
 	}
 }
 
@@ -246,12 +242,9 @@ func checkRunes(t *testing.T, o Options, step rune) {
 			continue
 		}
 		got := Printable("_"+string(r), o)[1:]
-		if strings.Contains(got, "?") && !strings.Contains(norm.NFKD.String(string(r)), "?") {
-			t.Fatalf("%U prints as %q", r, got)
-		}
-		if again := Printable("_"+got, o)[1:]; again != got {
-			t.Fatalf("%U: %q becomes %q", r, got, again)
-		}
+		lost := strings.Contains(got, "?") && !strings.Contains(norm.NFKD.String(string(r)), "?")
+		assert.True(t, !lost, r, got)
+		assert.Equal(t, Printable("_"+got, o)[1:], got, r)
 		for _, text := range []string{got, string(r)} {
 			l := layout.Line{Spans: []layout.Span{{Text: text}}}
 			if text == got {
@@ -263,9 +256,8 @@ func checkRunes(t *testing.T, o Options, step rune) {
 			}
 			anyWidth := o.Profile // a line is measured as it prints, and this one was not
 			anyWidth.Columns = 0
-			if _, err := read(EncodeTicket([]layout.Line{l}, o).Body, anyWidth); err != nil {
-				t.Fatalf("%U: %v", r, err)
-			}
+			_, err := read(EncodeTicket([]layout.Line{l}, o).Body, anyWidth)
+			assert.NoError(t, err)
 		}
 	}
 }

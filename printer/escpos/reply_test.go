@@ -99,15 +99,12 @@ func FuzzParser(f *testing.F) {
 			n = min(1+(at*7+int(step))%(int(step)+1), len(in)-at)
 			got = append(got, parts.Feed(in[at:at+n])...)
 		}
-		d := cmp.Diff(want, got)
-		assert.True(t, d == "", d)
+		assert.Equal(t, cmp.Diff(want, got), "")
 		assert.True(t, len(parts.block) <= maxBlock+2 && len(parts.asb) <= 3, len(parts.block), len(parts.asb))
 		n := 0
 		for _, r := range want {
 			n += max(len(r.Data), 1)
 		}
-		if n > 2*len(in) { // a block that says "no paper" and then too much is two replies
-			t.Errorf("%d bytes gave %d replies", len(in), n)
-		}
+		assert.True(t, n <= 2*len(in), n, len(in)) // a block that says "no paper" and then too much is two replies
 	})
 }

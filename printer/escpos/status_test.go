@@ -57,9 +57,9 @@ func TestEveryConditionHasAName(t *testing.T) {
 		all |= c
 		names = append(names, c.Name())
 	}
-	if all != Waiting<<1-1 || slices.Contains(names, "") || all.String() != strings.Join(names, ", ") {
-		t.Errorf("%b: %q", all, all)
-	}
+	assert.Equal(t, all, Waiting<<1-1)
+	assert.Equal(t, all.String(), strings.Join(names, ", "))
+	assert.True(t, !slices.Contains(names, ""), names)
 	assert.True(t, Condition(0).String() == "ok" && all.Name() == "", "what is no single condition has a name")
 	assert.True(t, !Blocking.Any(PaperLow|FeedButton|Waiting) && Blocking.Has(PaperOut|CoverOpen), Blocking)
 }

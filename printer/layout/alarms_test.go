@@ -14,15 +14,13 @@ import (
 
 func TestTheDefaultWordsFindAllergiesAndNothingElse(t *testing.T) {
 	b, err := os.ReadFile("testdata/allergies.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	a, seen := NewAlarms(UsualAlarms()), map[string]int{}
 	for line := range strings.Lines(string(b)) {
 		verdict, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 		seen[verdict]++
-		if verdict != "" && verdict != "#" && verdict != map[bool]string{true: "yes", false: "no"}[a.Match(text)] {
-			t.Errorf("%q: marks an allergy: %v, want %s", text, a.Match(text), verdict)
+		if verdict != "" && verdict != "#" {
+			assert.Equal(t, a.Match(text), verdict == "yes", text)
 		}
 	}
 	assert.True(t, seen["yes"] >= 100 && seen["no"] >= 100, seen)
@@ -112,8 +110,7 @@ func TestAnAlarmIsWhiteOnBlackFromEdgeToEdge(t *testing.T) {
 		assert.True(t, all && l.Width() == 32, text, l.Spans)
 	}
 	want := "! nuts!\nat once\n2x No nuts cake\n! nuts kill her, so please\nbe careful with all of\nthe pans\nnuts\n"
-	diff := cmp.Diff(want, seen)
-	assert.True(t, diff == "", diff)
+	assert.Equal(t, seen, want)
 }
 
 func TestWithoutWhiteOnBlackAnAlarmIsInCapitalsInAFrame(t *testing.T) {
@@ -127,7 +124,6 @@ func TestACancelledAllergyIsACancellation(t *testing.T) {
 	for _, o := range []Options{{Columns: 32}, {Columns: 32, Framed: true}} {
 		want := ComposeWith(d, o)
 		o.Alarms = NewAlarms([]string{"nuts"})
-		diff := cmp.Diff(want, ComposeWith(d, o))
-		assert.True(t, diff == "", diff)
+		assert.Equal(t, cmp.Diff(want, ComposeWith(d, o)), "")
 	}
 }

@@ -125,9 +125,7 @@ func checkDelivery(t *rapid.T) {
 	o.Header, o.Footer, o.Cut = nil, nil, "" // these choose which fields print, and how often
 	o.Columns = rapid.IntRange(20, 64).Draw(t, "columns")
 	lines := ComposeWith(d, o)
-	if got, want := tracedLetters(content(lines)), expected(d.Ticket); got != want {
-		t.Fatalf("with %+v\n got %q\nwant %q\n%s", o, got, want, Plain(lines, o.Columns))
-	}
+	assert.Equal(t, tracedLetters(content(lines)), expected(d.Ticket), o)
 }
 
 func TestACharacterWithMoreMarksThanALineHoldsStillFits(t *testing.T) {
@@ -141,26 +139,18 @@ func TestACharacterWithMoreMarksThanALineHoldsStillFits(t *testing.T) {
 }
 
 // check verifies the rules for every ticket on every paper.
-func check(t interface{ Fatalf(string, ...any) }, d ticket.Delivery, o Options) {
+func check(t assert.T, d ticket.Delivery, o Options) {
 	lines := ComposeWith(d, o)
 	columns := max(o.Columns, minColumns)
 	for i, l := range lines {
-		if w := l.Width(); w > columns {
-			t.Fatalf("line %d takes %d of %d columns: %v", i, w, columns, l.Spans)
-		}
+		assert.True(t, l.Width() <= columns, i, l)
 		for _, s := range append(l.Spans, Span{Text: l.QR}) {
-			if Clean(s.Text) != s.Text {
-				t.Fatalf("line %d is not clean: %q", i, s.Text)
-			}
-			if s.Width > 8 || s.Height > 8 || s.Width < 0 || s.Height < 0 {
-				t.Fatalf("line %d has the size %d×%d", i, s.Width, s.Height)
-			}
+			assert.Equal(t, Clean(s.Text), s.Text, i)
+			assert.True(t, min(s.Width, s.Height) >= 0 && max(s.Width, s.Height) <= 8, i, s)
 		}
 	}
-	for i, l := range strings.Split(Plain(lines, columns), "\n") {
-		if l != "" && Width(l) != columns+2 {
-			t.Fatalf("line %d is drawn %d wide on %d columns: %q", i, Width(l), columns, l)
-		}
+	for l := range strings.Lines(Plain(lines, columns)) {
+		assert.Equal(t, Width(strings.TrimSuffix(l, "\n")), columns+2, l)
 	}
 }
 
@@ -179,20 +169,16 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 			d.Ticket.Lines[i].Void, d.Ticket.Lines[i].Seat = true, ""
 		}
 		for i, l := range ComposeWith(d, o) {
-			if tracedLetters(content([]Line{l})) == "" {
+			if tracedLetters(l.Text()) == "" {
 				continue
 			}
-			if s := strings.TrimPrefix(content([]Line{l}), "* "); !strings.HasPrefix(s, "VOID") {
-				t.Fatalf("line %d shows a cancelled item and begins with %q", i, s)
-			}
+			text := strings.TrimPrefix(l.Text(), "* ")
+			assert.True(t, strings.HasPrefix(text, "VOID"), i, text)
 			for _, s := range l.Spans {
-				if side := strings.TrimSpace(s.Text) == "*"; !s.Red || !s.Invert && !side {
-					t.Fatalf("line %d shows a cancelled item and is not inverted and red throughout: %q", i, s.Text)
-				}
+				side := strings.TrimSpace(s.Text) == "*"
+				assert.True(t, s.Red && (s.Invert || side), i, s)
 			}
-			if l.Width() != columns {
-				t.Fatalf("line %d shows a cancelled item and is black on %d of %d columns only", i, l.Width(), columns)
-			}
+			assert.Equal(t, l.Width(), columns, i) // it is black from edge to edge
 		}
 	})
 }
@@ -205,10 +191,8 @@ func TestAnOrderIsNeverTakenForAVoid(t *testing.T) {
 			d.Ticket.Lines[i].Void = false
 		}
 		o := options().Draw(t, "options")
-		lines := ComposeWith(d, o)
-		if s := content(lines); strings.Contains(s, "VOID") {
-			t.Fatalf("nothing is void, but the ticket says VOID:\n%s", Plain(lines, o.Columns))
-		}
+		text := content(ComposeWith(d, o))
+		assert.True(t, !strings.Contains(text, "VOID"), text)
 	})
 }
 
@@ -238,13 +222,11 @@ func TestTheTimeIsInTheVenuesZone(t *testing.T) {
 		"Australia/Melbourne": "21:49", "Europe/Lisbon": "10:49", "": "10:49 UTC", "UTC": "10:49 UTC",
 		"Nowhere/Atlantis": "10:49 UTC", "Local": "10:49 UTC", "../../etc/passwd": "10:49 UTC",
 	} {
-		if got, _ := clockAndDate(received(), zone); got != want {
-			t.Errorf("%q: %s, want %s", zone, got, want)
-		}
+		got, _ := clockAndDate(received(), zone)
+		assert.Equal(t, got, want, zone)
 	}
-	if clock, date := clockAndDate(time.Time{}, "UTC"); clock != "" || date != "" {
-		t.Errorf("an unknown time prints as %q %q", clock, date)
-	}
+	clock, date := clockAndDate(time.Time{}, "UTC")
+	assert.Equal(t, clock+date, "")
 }
 
 func TestCleanTextHoldsNoCommands(t *testing.T) {
@@ -253,11 +235,10 @@ func TestCleanTextHoldsNoCommands(t *testing.T) {
 			r = 0xe0000 // only ideographs in between
 		}
 		got := Clean(string(r))
-		if got == "" || Clean(got) != got || strings.ContainsFunc(got, func(r rune) bool {
+		commands := strings.ContainsFunc(got, func(r rune) bool {
 			return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Cs)
-		}) {
-			t.Fatalf("%U became %q", r, got)
-		}
+		})
+		assert.True(t, got != "" && Clean(got) == got && !commands, r, got)
 	}
 	for in, want := range map[string]string{
 		"Burger\x1b@\x1dV0":     "Burger\ufffd@\ufffdV0",

@@ -122,14 +122,10 @@ func variants() map[string]ticket.Delivery {
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n"))
 	assert.True(t, diff == "", "run with -update if this is meant (-want +got):\n"+diff)
 }

@@ -53,8 +53,7 @@ func TestANoteHasOneExclamationMarkAtItsEdge(t *testing.T) {
 		"حساسية من السمسم!": "! حساسية من السمسم\n", // from right to left, both would be at the left
 	} {
 		item := ticket.Line{Quantity: "1", Name: "Soup", Notes: []string{note}}
-		got := content(Compose(order(item), 48, ""))
-		assert.True(t, strings.Contains(got, " "+want), note, got, want)
+		assert.Contains(t, content(Compose(order(item), 48, "")), " "+want)
 	}
 }
 
@@ -62,11 +61,8 @@ func TestASlipHasNoGapsAndNoQuantities(t *testing.T) {
 	d := order(ticket.Line{Quantity: "1", Name: "#18 Table B1"}, ticket.Line{Quantity: "1", Name: "#19 Table B22345"})
 	d.Ticket.Kind = ticket.ExpiredList
 	lines := ComposeWith(d, Options{Columns: 32, BlankLines: 3, Header: []string{}})
-	text := content(lines)
-	assert.True(t, strings.Contains(text, "#18 Table B1\n#19 Table B22345\n"), text)
-	if got, want := sizeOf(t, lines, "B22345"), (Style{Bold: true, Width: 1, Height: 2}); got != want {
-		t.Errorf("a line of the list is %+v, want %+v", got, want)
-	}
+	assert.Contains(t, content(lines), "#18 Table B1\n#19 Table B22345\n")
+	assert.Equal(t, sizeOf(t, lines, "B22345"), Style{Bold: true, Width: 1, Height: 2})
 }
 
 func TestWithoutWhiteOnBlackAVoidAnAllergyAndARepetitionAloneAreRedAndFramed(t *testing.T) {
@@ -123,9 +119,8 @@ func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
 		}
 		assert.Equal(t, got, want, cut)
 	}
-	if st := sizeOf(t, ComposeWith(d, Options{Columns: 42, Cut: ByItem}), "Priya"); st.Height != 2 {
-		t.Errorf("the name that is called out is %+v", st)
-	}
+	called := sizeOf(t, ComposeWith(d, Options{Columns: 42, Cut: ByItem}), "Priya")
+	assert.Equal(t, called.Height, 2)
 }
 
 func TestWhatIsNoOrderIsOneSlipForAPrinterOfLabelsToo(t *testing.T) {
@@ -139,10 +134,8 @@ func TestWhatIsNoOrderIsOneSlipForAPrinterOfLabelsToo(t *testing.T) {
 		change(&d.Ticket)
 		for _, cut := range []string{ByItem, ByCourse} {
 			lines := ComposeWith(d, Options{Columns: 42, Cut: cut})
-			if s := content(lines); strings.Contains(s, "1/") ||
-				slices.ContainsFunc(lines, func(l Line) bool { return l.Cut }) {
-				t.Errorf("a %s is cut into slips:\n%s", kind, s)
-			}
+			assert.True(t, !strings.Contains(content(lines), "1/"), kind, lines)
+			assert.True(t, !slices.ContainsFunc(lines, func(l Line) bool { return l.Cut }), kind)
 		}
 	}
 }
@@ -150,12 +143,10 @@ func TestWhatIsNoOrderIsOneSlipForAPrinterOfLabelsToo(t *testing.T) {
 func TestARushIsMarkedUnlessItIsCancelled(t *testing.T) {
 	d := everyday()
 	d.Ticket.Rush = true
-	if got := sizeOf(t, Compose(d, 48, ""), rush); !got.Invert || got.Red {
-		t.Errorf("%s is %+v, want white on black", rush, got)
-	}
+	got := sizeOf(t, Compose(d, 48, ""), rush)
+	assert.True(t, got.Invert && !got.Red, got)
 	d.Ticket.Void = true
-	got := firstWith(Compose(d, 48, ""), rush)
-	assert.True(t, got == "", got)
+	assert.Equal(t, firstWith(Compose(d, 48, ""), rush), "")
 }
 
 func TestABannerIsBlackFromEdgeToEdgeAndDoubleWidthOnTwiceItsColumns(t *testing.T) {
@@ -163,9 +154,7 @@ func TestABannerIsBlackFromEdgeToEdgeAndDoubleWidthOnTwiceItsColumns(t *testing.
 		x := composer{columns: columns}
 		x.warning(void)
 		assert.True(t, len(x.lines) == 1 && x.lines[0].Width() == columns, columns, x.lines)
-		if st := sizeOf(t, x.lines, void); st.widthFactor() != want {
-			t.Errorf("%d columns: the banner is %+v, want width %d", columns, st, want)
-		}
+		assert.Equal(t, sizeOf(t, x.lines, void).widthFactor(), want, columns)
 	}
 }
 

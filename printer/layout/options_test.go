@@ -52,13 +52,12 @@ func TestCopiesAndBackupTicketsAreMarked(t *testing.T) {
 	d.For, d.Down, d.Doubt = "hot-line_2\x1b@ süß", "printer", true
 	got := strings.Join(strings.Fields(content(ComposeWith(d, o))), " ")
 	for _, want := range []string{possibleDuplicate, "FOR HOT LINE 2\ufffd@ SÜSS (printer down)", "COPY 2/2"} {
-		assert.True(t, strings.Contains(got, want), want, got)
+		assert.Contains(t, got, want)
 	}
 
 	d.Down = ""
-	if got := content(ComposeWith(d, o)); strings.Contains(got, "down") {
-		t.Errorf("nothing is known to be down:\n%s", got)
-	}
+	got = content(ComposeWith(d, o))
+	assert.True(t, !strings.Contains(got, "down"), got)
 	got = content(ComposeWith(everyday(), Options{Columns: 42, Copy: 1, Copies: 1}))
 	assert.True(t, !strings.Contains(got, "COPY") && !strings.Contains(got, "FOR"), got)
 }
@@ -111,9 +110,8 @@ func TestBlankLinesSeparateItems(t *testing.T) {
 		return len(lines) - len(ComposeWith(everyday(), Options{Columns: 42}))
 	}
 	// There are two gaps; the one after the modifier has a blank line already.
-	if a, b := blanks(1), blanks(2); a != 1 || b != 3 {
-		t.Errorf("1 blank line adds %d lines, 2 add %d", a, b)
-	}
+	assert.Equal(t, blanks(1), 1)
+	assert.Equal(t, blanks(2), 3)
 }
 
 func TestTheWidthOfThePaperIsLimited(t *testing.T) {

@@ -15,8 +15,7 @@ func TestComposedAndDecomposedTextPrintAlike(t *testing.T) {
 		with := func(s string) []Line {
 			return Compose(order(ticket.Line{Quantity: "1", Name: s, Notes: []string{s}}), 42, s)
 		}
-		diff := cmp.Diff(with(text), with(norm.NFD.String(text)))
-		assert.True(t, diff == "", text, diff)
+		assert.Equal(t, cmp.Diff(with(text), with(norm.NFD.String(text))), "", text)
 	}
 }
 
@@ -55,9 +54,7 @@ func TestTextWithoutSpacesBreaksWhereAllowed(t *testing.T) {
 		{`{"id":"a1","qty":2,"size":"1,5l"}`, 16, []string{`{"id":"a1",`, `"qty":2,`, `"size":"1,5l"}`}},
 		{"비빔밥 비빔밥", 7, []string{"비빔밥", "비빔밥"}},
 	} {
-		got := wrap(c.text, c.room)
-		diff := cmp.Diff(c.want, got)
-		assert.True(t, diff == "", c.text, c.room, diff)
+		assert.Equal(t, cmp.Diff(c.want, wrap(c.text, c.room)), "", c.text, c.room)
 	}
 }
 
@@ -78,6 +75,5 @@ func TestRightToLeftLinesAreAlignedAtTheRight(t *testing.T) {
 		got = append(got, s)
 	}
 	want := []string{"2x שווארמה בלאפה<", "      cola עם קרח<"[1:], "hummus עם קרח>", "and then some>"}
-	diff := cmp.Diff(want, got)
-	assert.True(t, diff == "", diff)
+	assert.Equal(t, cmp.Diff(want, got), "")
 }

@@ -103,15 +103,13 @@ func appendAll(b []byte, values ...any) []byte {
 }
 
 // checkImage verifies the rules for every image.
-func checkImage(t interface{ Fatalf(string, ...any) }, m Image, width, height int) {
-	if m.Width != width || m.Height != height || len(m.Bits) != (width+7)/8*height {
-		t.Fatalf("the image is %d×%d in %d bytes, not %d×%d", m.Width, m.Height, len(m.Bits), width, height)
-	}
+func checkImage(t assert.T, m Image, width, height int) {
+	assert.True(t, m.Width == width && m.Height == height, m.Width, m.Height, width, height)
+	assert.Equal(t, len(m.Bits), (width+7)/8*height)
 	if over := width % 8; over > 0 {
 		for y := range height {
-			if r := m.row(y); r[len(r)-1]&(0xff>>over) != 0 {
-				t.Fatalf("row %d has ink beyond the image", y)
-			}
+			row := m.row(y)
+			assert.Equal(t, row[len(row)-1]&(0xff>>over), 0, "ink beyond the image", y)
 		}
 	}
 }
@@ -127,9 +125,7 @@ func golden(t *testing.T, name string, lines []Image) {
 	}
 
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; create it with -update and look at it", err)
-	}
+	assert.NoError(t, err) // make it with -update, and look at it
 	decoded, err := png.Decode(bytes.NewReader(b))
 	assert.NoError(t, err)
 	want, ok := decoded.(*image.Paletted)

@@ -110,7 +110,7 @@ func inkStaysInItsColumns(d *Drawer) func(*rapid.T) {
 }
 
 // checkDrawn verifies that the characters of text that a font has are drawn, in the columns that were measured.
-func checkDrawn(t interface{ Fatalf(string, ...any) }, d *Drawer, text string) {
+func checkDrawn(t assert.T, d *Drawer, text string) {
 	had := strings.Map(func(r rune) rune {
 		if d.Has(r) {
 			return r
@@ -121,11 +121,7 @@ func checkDrawn(t interface{ Fatalf(string, ...any) }, d *Drawer, text string) {
 	columns := 0
 	for _, u := range d.units(had, layout.FirstStrong, 10_000, false) {
 		columns += u.columns
-		if u.font == noFont {
-			t.Fatalf("%q is a box", string(u.text))
-		}
+		assert.True(t, u.font != noFont, u)
 	}
-	if want := layout.Width(had); columns != want {
-		t.Fatalf("%q takes %d columns and is drawn in %d", had, want, columns)
-	}
+	assert.Equal(t, columns, layout.Width(had), had)
 }

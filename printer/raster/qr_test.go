@@ -13,9 +13,11 @@ func TestAQRCodeFitsAndKeepsItsQuietZone(t *testing.T) {
 			m, err := QR(text, dots)
 			assert.NoError(t, err)
 			checkImage(t, m, m.Width, m.Width)
-			if m.Width > dots || len(text) < 50 && m.Width > dots/2 || m.Width < dots/4 {
-				t.Errorf("%d bytes: %d dots wide of %d", len(text), m.Width, dots)
+			most := dots / 2
+			if len(text) > 50 {
+				most = dots
 			}
+			assert.True(t, m.Width <= most && m.Width >= dots/4, text, m.Width, dots)
 			side := 0 // the first ink is the upper edge of a finder pattern, 7 modules wide
 			for at := quietZone * 2; ; at++ {
 				if m.black(at, at) {
@@ -32,8 +34,7 @@ func TestAQRCodeFitsAndKeepsItsQuietZone(t *testing.T) {
 
 func TestAQRCodeThatIsTooFineIsNotDrawn(t *testing.T) {
 	for _, text := range []string{strings.Repeat("x", 2000), strings.Repeat("x", 5000)} {
-		if m, err := QR(text, 200); err == nil || m.Bits != nil {
-			t.Errorf("%d bytes: %v, %d×%d", len(text), err, m.Width, m.Height)
-		}
+		m, err := QR(text, 200)
+		assert.True(t, err != nil && m.Bits == nil, len(text), err)
 	}
 }
