@@ -72,7 +72,7 @@ func TestWatchPollsAnIdlePrinterAndNeverDelaysATicket(t *testing.T) {
 		_ = r.v.Refuse(false)
 		time.Sleep(5 * time.Minute)
 		r.wantState(printer.Ready)
-		assert.True(t, r.v.TicketCount() == 0, "a poll printed")
+		assert.Equal(t, r.v.TicketCount(), 0)
 		// A poll that hangs is cancelled by a ticket.
 		r.v.Stall()
 		time.Sleep(4*time.Minute + 51*time.Second)
@@ -186,20 +186,17 @@ func TestWithPollsNoTicketWaitsForTheProbeAfterAnHour(t *testing.T) {
 func TestAPersonsProbeIsRefusedIfNothingMayBeAsked(t *testing.T) {
 	none := func(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = profile.NoConfirm }
 	withHarness(t, answersAll(), none, func(r *harness) {
-		if _, err := r.d.Probe(r.t.Context()); err == nil || !strings.Contains(err.Error(), "confirm: none") {
-			t.Error(err)
-		}
-		n := r.v.ClientCount()
-		assert.True(t, n == 0, n)
+		_, err := r.d.Probe(r.t.Context())
+		assert.Contains(t, fmt.Sprint(err), "confirm: none")
+		assert.Equal(t, r.v.ClientCount(), 0)
 	})
 }
 
 func TestAPersonsProbeUsesANewConnection(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
-		if _, err := r.d.Probe(r.t.Context()); err != nil || r.v.ClientCount() != 2 {
-			t.Errorf("%d connections, %v", r.v.ClientCount(), err)
-		}
+		_, err := r.d.Probe(r.t.Context())
+		assert.Equal(t, r.v.ClientCount(), 2, err)
 	})
 }
 
@@ -214,9 +211,8 @@ func TestProbesThatWereInterruptedAreNoSilence(t *testing.T) {
 	}}, func(r *harness) {
 		for range 5 {
 			ctx, cancel := context.WithTimeout(r.t.Context(), 250*time.Millisecond)
-			if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "clean" {
-				t.Errorf("%s, %v", o.kind(), o.err)
-			}
+			o := r.printWith(ctx, r.p, orderOf("A1"), nil)
+			assert.Equal(t, o.kind(), "clean", o.err)
 			cancel()
 			assert.Equal(t, r.d.Status().State, printer.Unknown)
 		}
@@ -245,9 +241,8 @@ func TestOnlyProbesThatAreDroppedInARowMeanThatItAnswersNothing(t *testing.T) {
 		drop = false
 		r.want("A1", "confirmed")
 		drop = true
-		if s, err := r.d.Probe(r.t.Context()); err == nil || s.BestProof != "confirmed" {
-			t.Errorf("%v, %+v", err, s)
-		}
+		s, err := r.d.Probe(r.t.Context())
+		assert.True(t, err != nil && s.BestProof == "confirmed", err, s)
 		drop = false
 		r.want("A1", "confirmed")
 	})
@@ -308,10 +303,8 @@ func TestAutomaticStatusIsUsedInTheRightFormatOnly(t *testing.T) {
 		s := pusher(push)
 		withScript(t, s, func(r *harness) {
 			r.want("A1", "processed")
-			stored, off := r.mem.Value("grill"), strings.Contains(s.all(), "\x1da\x00")
-			if !strings.Contains(stored, fmt.Sprintf(`"automatic_status":%t`, used)) || off == used {
-				t.Errorf("%q: stored %s, switched off: %t", push, stored, off)
-			}
+			assert.Contains(t, r.mem.Value("grill"), fmt.Sprintf(`"automatic_status":%t`, used))
+			assert.Equal(t, strings.Contains(s.all(), "\x1da\x00"), !used, "switched off", push)
 			hangUp(r.d)
 			assert.True(t, !used || strings.HasSuffix(s.all(), "\x1da\x00"), "the next client gets the status unasked")
 		})

@@ -104,9 +104,7 @@ func TestAPollShowsAHungPrinterAsHungAndSendsAWorkingOneNoHello(t *testing.T) {
 		time.Sleep(time.Minute)
 		asked := strings.Count(s.all(), theID)
 		time.Sleep(30 * time.Minute)
-		if n := strings.Count(s.all(), theID); n != asked {
-			t.Errorf("%d hellos of polls", n-asked)
-		}
+		assert.Equal(t, strings.Count(s.all(), theID), asked, "a poll says hello")
 		hangs.Store(true)
 		r.want("A1", "not ready")
 		time.Sleep(10 * time.Minute)
@@ -133,11 +131,10 @@ func TestADialEndsWithItsTicketOrAfterTenSeconds(t *testing.T) {
 		r := newHarness(t, nil, hanging{}, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "clean" {
-			t.Errorf("%s, %v", o.kind(), o.err)
-		}
+		o := r.printWith(ctx, r.p, orderOf("A1"), nil)
+		assert.Equal(t, o.kind(), "clean", o.err)
 		r.wantState(printer.Unknown)
-		o := r.want("A1", "clean")
+		o = r.want("A1", "clean")
 		assert.True(t, errors.Is(o.err, context.DeadlineExceeded) && o.took == 10*time.Second, o.err, o.took)
 	})
 }
@@ -181,9 +178,7 @@ func TestARetirementEndsAPollAndDoesNotAffectTheNextTicket(t *testing.T) {
 		time.Sleep(4*time.Minute + time.Second) // a poll is running
 		r.d.Retire()
 		synctest.Wait()
-		if r.d.Connected() {
-			t.Error("the poll still waits") // after a reload it would, for an answer
-		}
+		assert.True(t, !r.d.Connected(), "the poll still waits") // after a reload it would, for an answer
 		r.v.Repair()
 		time.Sleep(time.Minute)
 		r.want("A1", "confirmed")
@@ -245,9 +240,8 @@ func TestAfterAReloadTheNewDeviceWaitsUntilTheOldOneHasPrinted(t *testing.T) {
 		defer next.Retire()
 		go next.Watch(r.t.Context())
 		r.d.Retire()
-		if o := <-done; o.kind() != "confirmed" {
-			t.Errorf("%s: %v", o.kind(), o.err)
-		}
+		first := <-done
+		assert.Equal(t, first.kind(), "confirmed", first.err)
 		assert.Equal(t, next.Status().State, printer.Unknown)
 		p := printer.NewPaper(printer.Options{Name: "grill", Profile: eightyMillimetres, Device: next})
 		r.wantFrom(p, orderOf("A2"), "confirmed")

@@ -100,9 +100,7 @@ func withHarness(
 		r := newHarness(t, v, v, change)
 		f(r)
 		r.d.Retire()
-		for _, s := range v.Problems() {
-			t.Errorf("the printer recorded a problem: %s", s)
-		}
+		assert.Equal(t, strings.Join(v.Problems(), "\n"), "", "the printer recorded problems")
 	})
 }
 
@@ -224,9 +222,7 @@ func (r *harness) wantState(state string) printer.Status {
 	r.t.Helper()
 	s := r.d.Status()
 	assert.Equal(r.t, s.State, state)
-	if (s.Advice == "") != (s.Fine && !slices.Contains(s.Conditions, "paper_low")) {
-		r.t.Errorf("%s comes with the advice %q", s.State, s.Advice)
-	}
+	assert.Equal(r.t, s.Advice == "", s.Fine && !slices.Contains(s.Conditions, "paper_low"), s)
 	return s
 }
 

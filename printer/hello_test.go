@@ -221,9 +221,8 @@ func TestAPersonsProbeComesBeforeWhatIsStored(t *testing.T) {
 		o.Dialer = virtual.New(virtual.Options{Can: statusOnly, Kanji: true})
 		d := printer.NewDevice(o)
 		defer d.Retire()
-		if s, err := d.Probe(r.t.Context()); err != nil || s.BestProof != "processed" {
-			t.Errorf("%+v, %v", s, err)
-		}
+		s, err := d.Probe(r.t.Context())
+		assert.Equal(t, s.BestProof, "processed", err)
 	})
 }
 
@@ -235,9 +234,9 @@ func TestTheWaitForASilentPrinterEndsWithItsTicket(t *testing.T) {
 		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
 		defer cancel()
 		o := r.printWith(ctx, r.p, orderOf("A2"), nil)
-		if o.kind() != "clean" || !strings.Contains(o.err.Error(), "has printed") || s.clients() != before {
-			t.Errorf("%s: %v, %d connections", o.kind(), o.err, s.clients()-before)
-		}
+		assert.Equal(t, o.kind(), "clean", o.err)
+		assert.Contains(t, o.err.Error(), "has printed")
+		assert.Equal(t, s.clients(), before)
 	})
 }
 

@@ -115,9 +115,8 @@ func TestAPrinterThatNeverAnsweredAFenceGets2048NULsForATicket(t *testing.T) {
 			withLine(t, o, rate, func(r *harness, p line) {
 				for n := range 3 {
 					before := p.BytesRead()
-					if o := r.print("A1"); o.kind() != "sent" || n > 0 && o.took > 10*time.Second {
-						t.Errorf("%s: %s after %s: %v", name, o.kind(), o.took, o.err)
-					}
+					o := r.print("A1")
+					assert.True(t, o.kind() == "sent" && (n == 0 || o.took <= 10*time.Second), name, o)
 					sent := p.BytesRead() - before
 					assert.True(t, sent >= 2<<10 && sent <= 2<<10+600, name, n, sent)
 				}
@@ -150,10 +149,9 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 	} {
 		s := &scriptedPrinter{answer: answer}
 		withScript(t, s, func(r *harness) {
-			if got := r.d.Ask(r.t.Context()); got.State != "not_a_printer" || !strings.Contains(got.Err, name) ||
-				len(got.Conditions) != 0 {
-				t.Errorf("after a poll it is %s, %s: %s", got.State, got.Conditions, got.Err)
-			}
+			got := r.d.Ask(r.t.Context())
+			assert.True(t, got.State == "not_a_printer" && len(got.Conditions) == 0, got)
+			assert.Contains(t, got.Err, name)
 			for range 3 {
 				r.want("A1", "not ready")
 				r.wantState("not_a_printer")
@@ -180,8 +178,8 @@ func TestWhoIsSilentUntilOurSideEndsIsAPrinterOnlyIfNothingComesThen(t *testing.
 			r := newHarness(t, nil, &tap{Dialer: s, half: complain}, nil)
 			if o := r.want("A1", want); want == "sent" {
 				r.wantState(printer.Silent)
-			} else if !strings.Contains(o.err.Error(), "a web server (HTTP/1.1 400") {
-				t.Error(o.err)
+			} else {
+				assert.Contains(t, o.err.Error(), "a web server (HTTP/1.1 400")
 			}
 		})
 	}
@@ -264,9 +262,7 @@ func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
 				p.Unplug(true)
 				time.AfterFunc(25*time.Second, func() { p.Unplug(false) })
 			}
-			if got := deliver(r.t.Context(), r.p, 1, 0); got.outcome != "confirmed" {
-				t.Error(got)
-			}
+			assert.Equal(t, deliver(r.t.Context(), r.p, 1, 0).outcome, "confirmed")
 			if text == "" {
 				part()
 			} else {
@@ -274,9 +270,9 @@ func TestANetworkThatPartsFor25SecondsCostsNoBanner(t *testing.T) {
 			}
 			start := time.Now()
 			got := deliver(r.t.Context(), r.p, 2, 0)
-			if took := time.Since(start); got.outcome != "confirmed" || got.attempts != 1 || took < 20*time.Second {
-				t.Errorf("%s: %s in %d attempts, after %s", place, got, got.attempts, took)
-			}
+			took := time.Since(start)
+			assert.True(t, got.attempts == 1 && took >= 20*time.Second, place, got.attempts, took)
+			assert.Equal(t, got.outcome, "confirmed", place)
 			hangUp(r.d)
 			assert.Equal(t, strings.Count(strings.Join(p.pieces(), ""), "#102"), 1, place)
 		})
@@ -287,9 +283,8 @@ func TestASearchSendsNothingThatAnotherDevicePrints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedPrinter{} // it answers nothing
 		id, err := printer.Identify(t.Context(), s, true, true)
-		if err != nil || id != (printer.Identity{}) || strings.Trim(s.all(), "\x00") != "\x10\x04\x01" {
-			t.Errorf("%+v, %v after %q", id, err, s.all())
-		}
+		assert.Equal(t, id, printer.Identity{}, err)
+		assert.Equal(t, strings.Trim(s.all(), "\x00"), "\x10\x04\x01")
 	})
 }
 
@@ -303,9 +298,8 @@ func TestADeviceOfWhichMoreThanAnAnswerIsHeardIsNoPrinter(t *testing.T) {
 					_, _ = c.Write([]byte(says))
 				}
 			}}
-			if id, err := printer.Identify(t.Context(), s, true, false); err != nil || id.Printer != want {
-				t.Errorf("%q: %+v, %v", says, id, err)
-			}
+			id, err := printer.Identify(t.Context(), s, true, false)
+			assert.Equal(t, id.Printer, want, says, err)
 		})
 	}
 }

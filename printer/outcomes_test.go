@@ -198,9 +198,8 @@ func setUp(t *testing.T, w wire, o virtual.Options) (*kitchen, *printer.Device, 
 	if w == overTCP {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		assert.NoError(t, err)
-		if dialer, err = transport.Open("tcp://" + l.Addr().String()); err != nil {
-			t.Fatal(err)
-		}
+		dialer, err = transport.Open("tcp://" + l.Addr().String())
+		assert.NoError(t, err)
 		k.door = &door{Listener: l}
 	} else {
 		network := virtual.NewNetwork()

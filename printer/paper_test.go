@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -39,9 +40,7 @@ type drawing struct {
 func draw(t *testing.T, w wire) (d drawing) {
 	k, dev, p := setUp(t, w, virtual.Options{Can: capabilities[0].can})
 	for n := 1; n <= tickets; n++ {
-		if r := deliver(t.Context(), p, n, 0); r.outcome != string(ticket.Confirmed) {
-			t.Fatal(r)
-		}
+		assert.Equal(t, deliver(t.Context(), p, n, 0).outcome, string(ticket.Confirmed))
 	}
 	hangUp(dev)
 	k.idle()

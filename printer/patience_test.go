@@ -52,9 +52,8 @@ func patience(t *testing.T, feed int, name string) (d time.Duration, bytes int) 
 		}
 		o := r.printWith(t.Context(), r.p, order, nil)
 		assert.Equal(t, o.kind(), "doubt", o.err)
-		if _, err := fmt.Sscanf(o.err.Error(), "print on grill: %d of", &bytes); err != nil {
-			t.Errorf("%v: %v", o.err, err)
-		}
+		_, err := fmt.Sscanf(o.err.Error(), "print on grill: %d of", &bytes)
+		assert.Equal(t, err, nil, o.err)
 		d = o.took
 	})
 	return d, bytes
@@ -67,11 +66,10 @@ func TestAnAnswerIsWaitedForAsLongAsItsLinesPrint(t *testing.T) {
 	long, more := patience(t, 0, many)
 	assert.True(t, more >= fewer+200 && long-short <= 2*time.Second, fewer, short, more, long)
 	few, bytes := patience(t, 0, "A1")
-	if d := few - time.Duration(bytes)*time.Second; d < 0 || d > time.Minute {
-		t.Errorf("%d bytes have %s, want a second each and half a minute", bytes, few)
-	}
+	d := few - time.Duration(bytes)*time.Second
+	assert.True(t, d >= 0 && d <= time.Minute, "a second for each byte and half a minute", bytes, few)
 	fed, _ := patience(t, 1, many)
-	d := fed - long
+	d = fed - long
 	assert.True(t, d >= 60*time.Second && d <= 70*time.Second, d)
 }
 
@@ -90,9 +88,7 @@ func pause(t *testing.T, copies, feed int) (d time.Duration) {
 func TestASilentPrinterIsGivenTheTimeOfEachCopyWithItsFeed(t *testing.T) {
 	two, three := pause(t, 2, 0), pause(t, 3, 0)
 	assert.True(t, two >= 40*time.Second && (3*two-2*three).Abs() <= 5*time.Second, two, three)
-	if fed := pause(t, 2, 5); fed-two != 10*time.Second {
-		t.Errorf("%s without and %s with a feed of 5 lines", two, fed)
-	}
+	assert.Equal(t, pause(t, 2, 5)-two, 10*time.Second, "for the feed of two copies")
 }
 
 func TestATicketSoundsOnceAndAsACancellationOnlyIfItOnlyCancels(t *testing.T) {
@@ -152,9 +148,7 @@ func TestAPrinterThatIsAskedNothingHasTheTimeOfEachChunkAndOfTheWholeTicket(t *t
 			o := r.printWith(r.t.Context(), r.p, order(c.lines), nil)
 			r.v.Repair()
 			time.Sleep(time.Hour) // it prints the bytes that it has taken
-			if !errors.Is(o.err, os.ErrDeadlineExceeded) {
-				t.Fatalf("%s: %v", name, o.err)
-			}
+			assert.True(t, errors.Is(o.err, os.ErrDeadlineExceeded), name, o.err)
 			sent, bytes := 0, c.bytes
 			if bytes == 0 {
 				_, _ = fmt.Sscanf(o.err.Error(), "print on grill: %d of %d bytes", &sent, &bytes)
@@ -168,9 +162,7 @@ func TestAPrinterThatIsAskedNothingHasTheTimeOfEachChunkAndOfTheWholeTicket(t *t
 		o.Profile.LinesPerSecond = 1
 	}, func(r *harness) {
 		r.v.Delay(time.Second)
-		if o := r.printWith(r.t.Context(), r.p, order(1000), nil); o.err != nil || o.took < 10*time.Minute {
-			t.Errorf("at a line a second: after %s: %v", o.took, o.err)
-		}
+		r.wantFrom(r.p, order(1000), "sent").within(r, 10*time.Minute, time.Hour)
 		time.Sleep(time.Hour)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,9 +72,7 @@ func (m menu) drawer(t *testing.T, model profile.Profile) *raster.Drawer {
 		slow.Test(t, m.Font)
 		b, err := os.ReadFile(m.Font)
 		assert.NoError(t, err)
-		if sum := fmt.Sprintf("%x", sha256.Sum256(b))[:8]; sum != m.Sum {
-			t.Fatalf("%s is another version (%s) than that of the pictures (%s)", m.Font, sum, m.Sum)
-		}
+		assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256(b))[:8], m.Sum, m.Font, "of the version of the pictures")
 		fonts = []string{m.Font}
 	}
 	d, err := raster.New(fonts...)
@@ -95,9 +94,7 @@ func TestTicketsInEveryScriptMatchTheirReviewedPictures(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				model, ok := profile.Lookup(class)
-				if !ok {
-					t.Fatal("no such profile")
-				}
+				assert.True(t, ok, class)
 				drawer := m.drawer(t, model)
 				synctest.Test(t, func(t *testing.T) { likeGolden(t, name, m.print(t, model, drawer)) })
 			})
@@ -116,20 +113,9 @@ func (m menu) print(t *testing.T, model profile.Profile, drawer *raster.Drawer) 
 	assert.NoError(t, r.printWith(t.Context(), r.p, m.order(), nil).err)
 	r.d.Retire() // without a cutter, the ticket ends here
 	synctest.Wait()
-	for _, s := range v.Problems() {
-		t.Errorf("the printer recorded a problem: %s", s)
-	}
-	out := v.Tickets()
-	if len(out) != 1 {
-		t.Fatalf("%d tickets came out", len(out))
-	}
-	picture, err := png.Decode(bytes.NewReader(out[0].PNG()))
-	assert.NoError(t, err)
-	p, ok := picture.(*image.Paletted)
-	if !ok {
-		t.Fatalf("the picture is a %T", picture)
-	}
-	return p
+	assert.Equal(t, strings.Join(v.Problems(), "\n"), "")
+	assert.Equal(t, v.TicketCount(), 1)
+	return v.Tickets()[0].Picture()
 }
 
 func TestATicketOfLabelsIsCutIntoThemAndProvedOnce(t *testing.T) {
@@ -157,9 +143,7 @@ func likeGolden(t *testing.T, name string, got *image.Paletted) {
 		return
 	}
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; make it with -update, and look at it", err)
-	}
+	assert.NoError(t, err) // make it with -update, and look at it
 	decoded, err := png.Decode(bytes.NewReader(b))
 	assert.NoError(t, err)
 	want, ok := decoded.(*image.Paletted)

@@ -44,9 +44,7 @@ func TestTheNewestReportOnThePaperCounts(t *testing.T) {
 			synctest.Wait()
 			paper.Store(p)
 			r.want("A1", "processed")
-			if c := r.d.Status().Conditions; (len(c) != 0) != (p != 0) {
-				t.Errorf("it answered %d and reports %q", p, c)
-			}
+			assert.Equal(t, len(r.d.Status().Conditions) != 0, p != 0, p)
 		}
 	})
 }
@@ -64,9 +62,8 @@ func TestTheEndOfAnEarlierTicketsContextDisturbsNoOther(t *testing.T) {
 			answersIDs(c, all)
 		})
 		r := newScriptedHarness(t, s)
-		if o := r.printWith(ctx, r.p, orderOf("A1"), nil); o.kind() != "confirmed" {
-			t.Error(o.err)
-		}
+		o := r.printWith(ctx, r.p, orderOf("A1"), nil)
+		assert.Equal(t, o.kind(), "confirmed", o.err)
 		synctest.Wait()
 		second.Store(true)
 		r.want("A2", "confirmed")

@@ -48,9 +48,7 @@ func TestACutThatWasTakenAheadOfATicketIsNotSentAgain(t *testing.T) {
 		r := newHarness(t, nil, w, nil)
 		w.before = pulledAt(theCut)
 		r.want("A1", "confirmed")
-		if strings.Contains(s.all(), theCut) {
-			t.Fatal("it was cut")
-		}
+		assert.Equal(t, strings.Count(s.all(), theCut), 0)
 		w.before = nil
 		w.after = func(c transport.Conn, written string) {
 			if strings.Contains(written, "D0") {
@@ -142,14 +140,11 @@ func TestTheCutOfTheTicketBeforeFollowsThePadding(t *testing.T) {
 		r := newHarness(t, nil, wire, nil)
 		r.want("A1", "confirmed")
 		wire.set(mute)
-		if _, err := r.d.Probe(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := r.d.Probe(t.Context())
+		assert.NoError(t, err)
 		r.want("A2", "sent")
 		synctest.Wait()
-		if !strings.Contains(mute.all(), string(escpos.Resync(eightyMillimetres)[64:])+theCut) {
-			t.Error("no cut follows the padding")
-		}
+		assert.Contains(t, mute.all(), string(escpos.Resync(eightyMillimetres)[64:])+theCut)
 	})
 }
 
@@ -172,9 +167,8 @@ func TestOnlyTheFirstCopyDirectlyBelowAPieceSaysToIgnoreIt(t *testing.T) {
 				if c.doubt {
 					r.v.ResetAfter(3000, 1)
 				}
-				if o := r.printWith(r.t.Context(), r.p, long, nil); o.inDoubt != c.doubt {
-					t.Errorf("%s, %v", o.kind(), o.err)
-				}
+				o := r.printWith(r.t.Context(), r.p, long, nil)
+				assert.Equal(t, o.inDoubt, c.doubt, o.err)
 				if c.between {
 					r.want("A3", "confirmed")
 				}
