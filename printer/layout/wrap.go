@@ -115,9 +115,8 @@ func wrap(text string, room int) []string {
 	pos := 0
 
 	for pos < len(text) {
-		end := pos + wordLength(text[pos:])
-		word := text[pos:end]
-		wide := Width(word)
+		word, _, _ := strings.Cut(text[pos:], " ")
+		end, wide := pos+len(word), Width(word)
 
 		switch {
 		case pos == line && wide <= room: // first word of its line
@@ -163,13 +162,6 @@ func showHyphen(line string) string {
 		line = head + "-"
 	}
 	return strings.ReplaceAll(line, softHyphen, "")
-}
-
-func wordLength(s string) int {
-	if at := strings.IndexByte(s, ' '); at >= 0 {
-		return at
-	}
-	return len(s)
 }
 
 // fittingPrefix returns how many bytes of word fit into room columns, and their width. It keeps

@@ -18,7 +18,6 @@ import (
 // that it is busy. A device that was removed is an error.
 func pendingBytes(f *os.File, pipe bool) (int, error) {
 	left := 0
-	var failed error
 	err := withFD(f, func(fd int) error {
 		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
 		if _, err := unix.Poll(polled, 0); err != nil && !errors.Is(err, unix.EINTR) {
@@ -26,8 +25,7 @@ func pendingBytes(f *os.File, pipe bool) (int, error) {
 		}
 
 		if polled[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0 {
-			failed = unix.ENODEV
-			return nil
+			return unix.ENODEV
 		}
 
 		ask := uint(unix.TIOCOUTQ)
@@ -47,12 +45,12 @@ func pendingBytes(f *os.File, pipe bool) (int, error) {
 			// bytes shows the difference (linux: drivers/usb/class/usblp.c, usblp_wtest).
 			_, err := unix.Write(fd, nil)
 			if err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
-				failed = err
+				return err
 			}
 		}
 		return nil
 	})
-	return left, errors.Join(err, failed)
+	return left, err
 }
 
 // setRaw makes a terminal device pass bytes unchanged: without echo, which would send the printer's answers
@@ -105,10 +103,9 @@ func waitSent(f *os.File) error {
 // writeOnly reports whether a device refuses reads, as a USB printer with a unidirectional interface does. A
 // read of zero bytes consumes nothing (linux: drivers/usb/class/usblp.c, usblp_read).
 func writeOnly(f *os.File) bool {
-	var err error
-	_ = withFD(f, func(fd int) error {
-		_, err = unix.Read(fd, nil)
-		return nil
+	err := withFD(f, func(fd int) error {
+		_, err := unix.Read(fd, nil)
+		return err
 	})
 	return errors.Is(err, unix.EINVAL)
 }

@@ -7,6 +7,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,11 +208,7 @@ func parseTCP(rest string) (Dialer, error) {
 		return nil, errors.New("the host is missing; use tcp://host:9100")
 	}
 
-	port := parsed.Port()
-	if port == "" {
-		port = defaultPort
-	}
-
+	port := cmp.Or(parsed.Port(), defaultPort)
 	if number, err := strconv.Atoi(port); err != nil || number < 1 || number > 65535 {
 		return nil, fmt.Errorf("port %s is not between 1 and 65535; printers use 9100", port)
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -121,10 +122,11 @@ func usbPrinters(sys string) (all []USBPrinter) {
 
 		// Some cheap printers have no strings in their USB descriptor, but answer with a device id.
 		if printer.Model == "" {
-			printer.Model = printable(firstValue(id, "MFG", "MANUFACTURER") + " " + firstValue(id, "MDL", "MODEL"))
+			printer.Model = printable(cmp.Or(id["MFG"], id["MANUFACTURER"]) + " " + cmp.Or(id["MDL"], id["MODEL"]))
 		}
 
-		for _, s := range []string{readAttribute(device, "serial"), firstValue(id, "SN", "SERN", "SERIALNUMBER")} {
+		inID := cmp.Or(id["SN"], id["SERN"], id["SERIALNUMBER"])
+		for _, s := range []string{readAttribute(device, "serial"), inID} {
 			if s != "" && !slices.Contains(printer.serials, s) {
 				printer.serials = append(printer.serials, s)
 			}
@@ -166,14 +168,4 @@ func deviceID(s string) map[string]string {
 		}
 	}
 	return id
-}
-
-// firstValue is the first of the keys' values that is not empty.
-func firstValue(m map[string]string, keys ...string) string {
-	for _, k := range keys {
-		if value := m[k]; value != "" {
-			return value
-		}
-	}
-	return ""
 }

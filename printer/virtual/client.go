@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -105,15 +106,7 @@ func (c *client) mayReadMore(p *Printer) bool {
 		return false
 	}
 
-	switch head := c.unbuffered; len(head) {
-	case 0:
-		return true
-	case 1:
-		return head[0] == dle
-	case 2:
-		return head[0] == dle && head[1] == 0x04
-	}
-	return false
+	return bytes.HasPrefix([]byte{dle, 0x04}, c.unbuffered)
 }
 
 // flush writes the waiting answers; it ends when none is left or the link is closed. It runs in its

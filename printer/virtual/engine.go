@@ -23,12 +23,11 @@ type engine struct {
 	decoder    *decoder
 	stepping   bool
 	waiting    bool // until the current line is printed
-	timer      *time.Timer
-	generation int // increased to invalidate timers that were set before
+	generation int  // increased to invalidate timers that were set before
 
 	queue     []segment
 	queued    int  // bytes in queue
-	lostEnd   *End // the buffer was lost; this ends the ticket on the paper
+	lost      bool // the buffer was lost; this ends the ticket on the paper
 	linesLeft int  // lines left on the roll
 }
 
@@ -59,7 +58,7 @@ func (p *Printer) bufferSpace() int {
 
 // working reports whether the engine has work that it can do; p.mu is held.
 func (p *Printer) working() bool {
-	return p.stepping || p.waiting || p.lostEnd != nil || len(p.queue) > 0 && !p.stopped()
+	return p.stepping || p.waiting || p.lost || len(p.queue) > 0 && !p.stopped()
 }
 
 // stopped reports whether the engine may not go on; p.mu is held.
@@ -100,9 +99,9 @@ func (p *Printer) step() {
 // while the decoder works. A piece ends with each line on the paper, so that paper out, a jam or a
 // power cut can happen between any two lines.
 func (p *Printer) advance() bool {
-	if e := p.lostEnd; e != nil {
-		p.lostEnd = nil
-		p.unlocked(func() { p.decoder.powerOff(*e) })
+	if p.lost {
+		p.lost = false
+		p.unlocked(p.decoder.powerOff)
 		return true
 	}
 
@@ -191,12 +190,12 @@ func (p *Printer) paperMoved(lines int) {
 	p.waiting = true
 	shift := p.generation
 	// It is limited, because a sender that feeds for ever would overflow a Duration.
-	p.timer = time.AfterFunc(time.Duration(min(takes, math.MaxInt64/2)), func() {
+	time.AfterFunc(time.Duration(min(takes, math.MaxInt64/2)), func() {
 		p.mu.Lock()
 		if p.generation == shift {
 			p.waiting = false
 			if clears {
-				p.clearBuffer(Broken)
+				p.clearBuffer()
 			}
 		}
 		p.mu.Unlock()
@@ -204,16 +203,11 @@ func (p *Printer) paperMoved(lines int) {
 	})
 }
 
-// clearBuffer empties the receive buffer; the ticket on the paper ends with e. p.mu is held. The
-// timer may already have fired and wait for p.mu; the generation makes it harmless.
-func (p *Printer) clearBuffer(e End) {
+// clearBuffer empties the receive buffer; the ticket on the paper ends there. p.mu is held.
+func (p *Printer) clearBuffer() {
 	p.generation++
 	p.queue, p.queued, p.waiting = nil, 0, false
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-
-	p.lostEnd = &e
+	p.lost = true
 	p.notify()
 }
 

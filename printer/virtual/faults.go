@@ -3,7 +3,9 @@ package virtual
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
+	"net"
 	"time"
 )
 
@@ -62,13 +64,28 @@ func (p *Printer) Repair() {
 // Refuse closes the listeners: when it returns, new connections are refused. With false it opens them
 // again at the same address; its error says why that failed. A client that is served is not affected.
 //
-// A listener that is not TCP stays open; its clients are accepted and reset.
+// Only a closed socket makes the kernel refuse: to accept and close would be a printer that drops its clients, which is
+// another fault. A listener that is not TCP cannot be opened again and stays open; its clients are accepted and reset.
 func (p *Printer) Refuse(on bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults.refuse = on
 	defer p.notify()
-	return p.updateListeners()
+
+	var errs []error
+	for _, s := range p.listeners {
+		switch {
+		case !s.tcp || on == (s.l == nil):
+		case on:
+			_ = s.l.Close()
+			s.l = nil
+		default:
+			reopened, err := net.Listen(s.addr.Network(), s.addr.String())
+			errs = append(errs, err)
+			s.l = reopened
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Stall makes the printer read no more bytes, though it still accepts clients.
@@ -103,7 +120,7 @@ func (p *Printer) ClearAtReset(d time.Duration) { p.setFaults(func(f *faults) { 
 // that is connected to another of its interfaces sends DLE ENQ 2.
 func (p *Printer) ClearBuffer() {
 	p.mu.Lock()
-	p.clearBuffer(Broken)
+	p.clearBuffer()
 	p.mu.Unlock()
 	p.step()
 }

@@ -42,13 +42,12 @@ func (p *Printer) Dial(ctx context.Context) (transport.Conn, error) {
 func (p *Printer) admitted(ctx context.Context, l link) (*client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	refused := func() bool { return p.faults.refuse || p.full() && !p.o.Hang }
-	err := p.await(ctx, nil, func() bool { return !p.off && !p.unplugged && (refused() || !p.full()) })
+	err := p.await(ctx, nil, func() bool { return !p.off && !p.unplugged })
 
 	switch {
 	case err != nil:
 		return nil, err
-	case refused():
+	case p.faults.refuse, p.full():
 		return nil, syscall.ECONNREFUSED
 	}
 	return p.addClient(l), nil
@@ -107,42 +106,21 @@ func (c *pipeConn) Read(b []byte) (int, error) {
 	return read, c.failed("read", err)
 }
 
-// failed returns the error that a TCP connection would have returned.
+// failed says what failed, and that the printer has reset the connection.
 func (c *pipeConn) failed(doing string, err error) error {
-	switch closed := err == io.EOF || errors.Is(err, io.ErrClosedPipe); {
-	case err == nil:
+	if err == nil {
 		return nil
-	case closed && c.wire.wasReset.Load():
+	}
+	if c.wire.wasReset.Load() {
 		err = syscall.ECONNRESET
-	case closed && c.ended():
-		err = net.ErrClosed
-	case closed:
-		err = syscall.EPIPE
 	}
 	return fmt.Errorf("%s %s: %w", doing, c.name, err)
 }
 
-// ended reports whether this end has closed or finished: then an error is the caller's own doing.
-func (c *pipeConn) ended() bool {
-	select {
-	case <-c.wire.left:
-		return true
-	default:
-		return c.wire.finished.Load()
-	}
-}
+// The error of a pipe that the other end has closed comes with the next Read or Write, as on TCP.
 
-func (c *pipeConn) SetReadDeadline(t time.Time) error  { return c.deadline(c.r.SetReadDeadline(t)) }
-func (c *pipeConn) SetWriteDeadline(t time.Time) error { return c.deadline(c.w.SetWriteDeadline(t)) }
-
-// deadline ignores the error of a pipe that the other end has closed: as on TCP, the next Read or Write
-// returns it.
-func (c *pipeConn) deadline(err error) error {
-	if err != nil && c.ended() {
-		return fmt.Errorf("set deadline %s: %w", c.name, net.ErrClosed)
-	}
-	return nil
-}
+func (c *pipeConn) SetReadDeadline(t time.Time) error  { _ = c.r.SetReadDeadline(t); return nil }
+func (c *pipeConn) SetWriteDeadline(t time.Time) error { _ = c.w.SetWriteDeadline(t); return nil }
 
 // finishGrace is how long Finish waits for a printer that does not close, as over TCP.
 const finishGrace = 500 * time.Millisecond
@@ -165,10 +143,10 @@ func (c *pipeConn) Finish(ctx context.Context) error {
 
 	_, err := io.Copy(io.Discard, c.r) // ends at the printer's close or at the deadline
 	switch {
-	case c.wire.wasReset.Load():
-		err = syscall.ECONNRESET
 	case ctx.Err() != nil:
 		err = ctx.Err()
+	case c.wire.wasReset.Load():
+		err = syscall.ECONNRESET
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = nil
 	}

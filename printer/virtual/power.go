@@ -13,7 +13,7 @@ func (p *Printer) PowerOff() {
 			c.setMute(true)
 			c.interrupt()
 		}
-		p.clearBuffer(Broken)
+		p.clearBuffer()
 	}
 
 	p.mu.Unlock()

@@ -3,7 +3,6 @@ package virtual_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -81,21 +80,16 @@ func TestAConnectionContinuesAfterTheCableIsPluggedIn(t *testing.T) {
 	})
 }
 
-func TestTheClientLimitRefusesOrHangs(t *testing.T) {
-	for _, hang := range []bool{false, true} {
-		o := virtual.Options{Clients: 1, Hang: hang, Can: virtual.RealTime}
-		bubble(t, fmt.Sprint(hang), o, func(t *testing.T, p *virtual.Printer) {
-			one := connect(t, p)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			want := map[bool]error{false: syscall.ECONNREFUSED, true: context.DeadlineExceeded}[hang]
-			_, err := p.Dial(ctx)
-			assert.True(t, errors.Is(err, want), err)
-			_ = one.c.Close()
-			synctest.Wait()
-			connect(t, p).ask("\x10\x04\x01", "\x12")
-		})
-	}
+func TestASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
+	o := virtual.Options{Clients: 1, Can: virtual.RealTime}
+	bubble(t, "", o, func(t *testing.T, p *virtual.Printer) {
+		one := connect(t, p)
+		_, err := p.Dial(t.Context())
+		assert.True(t, errors.Is(err, syscall.ECONNREFUSED), err)
+		_ = one.c.Close()
+		synctest.Wait()
+		connect(t, p).ask("\x10\x04\x01", "\x12")
+	})
 }
 
 // stuck wants that s is not read for a minute.

@@ -17,7 +17,7 @@ import (
 // the one before has left; a full receive buffer stops the reading, so that the sender's writes
 // block. An Epson board accepts up to three clients (UB-E02 Technical Reference Guide).
 
-// A listener is a net.Listener that updateListeners can close and reopen.
+// A listener is a net.Listener that Refuse can close and reopen.
 type listener struct {
 	addr net.Addr
 	tcp  bool
@@ -30,11 +30,9 @@ func (p *Printer) Serve(ctx context.Context, l net.Listener) error {
 	listening := &listener{addr: l.Addr(), tcp: tcp, l: l}
 	p.mu.Lock()
 	p.listeners = append(p.listeners, listening)
-	_ = p.updateListeners() // it only closes: no error
 	p.mu.Unlock()
 
 	ctx, cancel := context.WithCancel(ctx)
-
 	var clients sync.WaitGroup
 
 	// The order matters: no new clients, then every client ended, then the paper finished. A test
@@ -83,7 +81,6 @@ func (p *Printer) accept(ctx context.Context, s *listener) (*client, error) {
 		var c *client
 		if err == nil && !off {
 			c = p.addClient(netLink{conn})
-			_ = p.updateListeners() // it only closes: no error
 		}
 		p.mu.Unlock()
 
@@ -102,43 +99,12 @@ func (p *Printer) accept(ctx context.Context, s *listener) (*client, error) {
 // full reports whether Options.Clients are connected; p.mu is held.
 func (p *Printer) full() bool { return p.o.Clients > 0 && len(p.connected) >= p.o.Clients }
 
-// updateListeners closes the listeners if new clients are refused, and reopens them if not; p.mu is
-// held. Only a closed socket makes the kernel refuse; accepting and closing would look like a
-// printer that drops its clients, which is another fault. Other listeners cannot be opened again,
-// so they stay.
-func (p *Printer) updateListeners() error {
-	shut := p.faults.refuse || p.full() && !p.o.Hang
-	var errs []error
-
-	for _, s := range p.listeners {
-		switch {
-		case !s.tcp || shut == (s.l == nil):
-		case shut:
-			_ = s.l.Close()
-			s.l = nil
-		default:
-			reopened, err := net.Listen(s.addr.Network(), s.addr.String())
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: listen again: %w", p.o.Name, err))
-				continue
-			}
-			s.l = reopened
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// removeClient makes room for another client. A listener that cannot be opened again is a problem
-// of the printer, so that the test which caused it sees it.
+// removeClient makes room for another client.
 func (p *Printer) removeClient(c *client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	gone := func(o *client) bool { return o == c }
 	p.connected, p.waitingClients = slices.DeleteFunc(p.connected, gone), slices.DeleteFunc(p.waitingClients, gone)
-
-	if err := p.updateListeners(); err != nil {
-		p.note(err.Error())
-	}
 	p.notify()
 }
 
@@ -147,7 +113,7 @@ func (p *Printer) removeClient(c *client) {
 func (p *Printer) abortUnserved() {
 	p.mu.Lock()
 	if len(p.listeners) == 0 && (p.waiting || len(p.queue) > 0) {
-		p.clearBuffer(Broken)
+		p.clearBuffer()
 	}
 	p.mu.Unlock()
 	p.step()

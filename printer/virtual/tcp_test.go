@@ -2,13 +2,11 @@ package virtual_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -49,18 +47,6 @@ func exchange(t *testing.T, c net.Conn, say, want string) {
 	got := make([]byte, len(want))
 	_, err := io.ReadFull(c, got)
 	assert.True(t, err == nil && string(got) == want, say, got, err, want)
-}
-
-func TestOverTCPASecondClientIsRefusedUntilTheFirstLeaves(t *testing.T) {
-	p := virtual.New(virtual.Options{Can: virtual.Everything, Clients: 1})
-	address, _ := onTCP(t, p)
-	one := dialTCP(t, address)
-	exchange(t, one, "\x10\x04\x01", "\x12")
-	_, err := net.Dial("tcp", address)
-	assert.True(t, errors.Is(err, syscall.ECONNREFUSED), err)
-	_ = one.Close()
-	assert.NoError(t, p.WaitIdle(t.Context()))
-	exchange(t, dialTCP(t, address), "\x10\x04\x01", "\x12")
 }
 
 func TestOverTCPTheEndOfServeEmptiesTheBuffer(t *testing.T) {

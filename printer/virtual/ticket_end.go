@@ -49,9 +49,9 @@ func hasData(b []byte) bool {
 }
 
 // powerOff discards everything except the printed lines. A line that is not printed yet is lost.
-func (d *decoder) powerOff(e End) {
+func (d *decoder) powerOff() {
 	d.line = layout.Line{}
-	d.endClient(e)
+	d.endClient(Broken)
 	d.resyncing = false
 }
 

@@ -58,10 +58,9 @@ type Options struct {
 	ReceiveBuffer  int
 	LinesPerSecond float64
 
-	// Clients is how many connections it accepts; 0 is any number. One is served, the others wait. Further
-	// clients are refused, or get no answer if Hang.
+	// Clients is how many connections it accepts; 0 is any number. One is served, the others wait. Further clients
+	// are refused; on a listener they are not accepted.
 	Clients int
-	Hang    bool
 
 	// Dots is the width of the paper; wider images are problems. 0 is unlimited.
 	Dots int
@@ -188,11 +187,6 @@ func (p *Printer) emit(t Ticket) {
 func (p *Printer) record(problem string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.note(problem)
-}
-
-// note is record for callers that hold p.mu.
-func (p *Printer) note(problem string) {
 	if len(p.problems) < maxProblems {
 		p.problems = append(p.problems, problem)
 	}
