@@ -1,13 +1,11 @@
 package printer_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"image"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,7 +94,10 @@ func TestTicketsInEveryScriptMatchTheirReviewedPictures(t *testing.T) {
 				model, ok := profile.Lookup(class)
 				assert.True(t, ok, class)
 				drawer := m.drawer(t, model)
-				synctest.Test(t, func(t *testing.T) { likeGolden(t, name, m.print(t, model, drawer)) })
+				synctest.Test(t, func(t *testing.T) {
+					file := filepath.Join("testdata", "pictures", name+".png")
+					assert.Picture(t, file, m.print(t, model, drawer), *update)
+				})
 			})
 		}
 	}
@@ -129,30 +130,4 @@ func TestATicketOfLabelsIsCutIntoThemAndProvedOnce(t *testing.T) {
 			assert.Equal(t, l.End, virtual.Cut)
 		}
 	})
-}
-
-// likeGolden compares the dots with a picture that was reviewed.
-func likeGolden(t *testing.T, name string, got *image.Paletted) {
-	t.Helper()
-	path := filepath.Join("testdata", "pictures", name+".png")
-	if *update {
-		var b bytes.Buffer
-		e := png.Encoder{CompressionLevel: png.BestCompression}
-		assert.NoError(t, e.Encode(&b, got))
-		assert.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
-		return
-	}
-	b, err := os.ReadFile(path)
-	assert.NoError(t, err) // make it with -update, and look at it
-	decoded, err := png.Decode(bytes.NewReader(b))
-	assert.NoError(t, err)
-	want, ok := decoded.(*image.Paletted)
-	if ok && want.Rect == got.Rect && bytes.Equal(want.Pix, got.Pix) {
-		return
-	}
-	var out bytes.Buffer
-	_ = png.Encode(&out, got)
-	now := filepath.Join(t.ArtifactDir(), name+".png")
-	assert.Equal(t, os.WriteFile(now, out.Bytes(), 0o644), nil)
-	t.Errorf("%s is not what comes out now, which is in %s (with -artifacts)", path, now)
 }

@@ -3,15 +3,12 @@ package escpos
 import (
 	"bytes"
 	"flag"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
-
-	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
@@ -86,14 +83,7 @@ func golden(t *testing.T, file string, o Options) {
 	for line := range strings.SplitAfterSeq(string(b), "\n") {
 		got += strconv.QuoteToASCII(line) + "\n"
 	}
-	file = filepath.Join("testdata", file+".txt")
-	if *update {
-		assert.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	assert.NoError(t, err)
-	diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n"))
-	assert.True(t, diff == "", "run with -update if this is meant (-want +got):\n"+diff)
+	assert.Golden(t, filepath.Join("testdata", file+".txt"), got, *update)
 }
 
 func TestStreamsMatchTheGoldenFiles(t *testing.T) {

@@ -114,8 +114,8 @@ func TestAnAlarmIsWhiteOnBlackFromEdgeToEdge(t *testing.T) {
 }
 
 func TestWithoutWhiteOnBlackAnAlarmIsInCapitalsInAFrame(t *testing.T) {
-	golden(t, "testdata/alarms-framed-32.txt", Plain(ComposeWith(allergies(),
-		Options{Columns: 32, Alarms: NewAlarms([]string{"nuts"}), Framed: true}), 32))
+	lines := ComposeWith(allergies(), Options{Columns: 32, Alarms: NewAlarms([]string{"nuts"}), Framed: true})
+	assert.Golden(t, "testdata/alarms-framed-32.txt", Plain(lines, 32), *update)
 }
 
 func TestACancelledAllergyIsACancellation(t *testing.T) {

@@ -3,14 +3,10 @@ package layout
 import (
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
-
-	"github.com/google/go-cmp/cmp"
 
 	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
@@ -118,18 +114,6 @@ func variants() map[string]ticket.Delivery {
 	return out
 }
 
-// golden compares got with a file that a person has checked.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		assert.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	assert.NoError(t, err)
-	diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n"))
-	assert.True(t, diff == "", "run with -update if this is meant (-want +got):\n"+diff)
-}
-
 func TestTicketsMatchTheGoldenFiles(t *testing.T) {
 	for name, d := range variants() {
 		for _, columns := range []int{48, 42, 32} {
@@ -138,7 +122,7 @@ func TestTicketsMatchTheGoldenFiles(t *testing.T) {
 			}
 			file := filepath.Join("testdata", fmt.Sprintf("%s-%d.txt", name, columns))
 			t.Run(filepath.Base(file), func(t *testing.T) {
-				golden(t, file, Plain(Compose(d, columns, "grill"), columns))
+				assert.Golden(t, file, Plain(Compose(d, columns, "grill"), columns), *update)
 			})
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
@@ -35,13 +34,7 @@ func TestDocumentsMatchThePublishedSchema(t *testing.T) {
 			assert.NoError(t, err)
 			got = append(got, '\n')
 			golden := filepath.Join("testdata", "documents", name+".json")
-			if *update {
-				assert.NoError(t, os.MkdirAll(filepath.Dir(golden), 0o755))
-				assert.NoError(t, os.WriteFile(golden, got, 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			assert.NoError(t, err)
-			assert.Equal(t, cmp.Diff(string(want), string(got)), "")
+			assert.Golden(t, golden, string(got), *update)
 			assert.NoError(t, fails(t, published, got))
 			assert.NoError(t, fails(t, strict, got)) // the schema names all of it
 		})

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"image"
 	"image/color"
-	"image/png"
 	"maps"
 	"os"
 	"path/filepath"
@@ -117,23 +116,7 @@ func checkImage(t assert.T, m Image, width, height int) {
 // golden compares lines with an image that a person has checked.
 func golden(t *testing.T, name string, lines []Image) {
 	t.Helper()
-	got, path := picture(lines), filepath.Join("testdata", name+".png")
-	var now bytes.Buffer
-	assert.NoError(t, png.Encode(&now, got))
-	if *update {
-		assert.NoError(t, os.WriteFile(path, now.Bytes(), 0o644))
-	}
-
-	b, err := os.ReadFile(path)
-	assert.NoError(t, err) // make it with -update, and look at it
-	decoded, err := png.Decode(bytes.NewReader(b))
-	assert.NoError(t, err)
-	want, ok := decoded.(*image.Paletted)
-	if !ok || want.Bounds() != got.Bounds() || !bytes.Equal(want.Pix, got.Pix) {
-		out := filepath.Join(t.ArtifactDir(), name+".png")
-		t.Errorf("%s differs from what is drawn now: see %s (with -artifacts; %v)", path, out,
-			os.WriteFile(out, now.Bytes(), 0o644))
-	}
+	assert.Picture(t, filepath.Join("testdata", name+".png"), picture(lines), *update)
 }
 
 // picture stacks lines as they come out of a printer, two dots apart.
