@@ -266,5 +266,9 @@ func (d *decoder) problem(format string, args ...any) {
 	if len(d.t.Problems) < maxProblems {
 		d.t.Problems = append(d.t.Problems, text)
 	}
-	d.p.record(text)
+	d.p.mu.Lock()
+	defer d.p.mu.Unlock()
+	if len(d.p.problems) < maxProblems {
+		d.p.problems = append(d.p.problems, text)
+	}
 }

@@ -183,15 +183,6 @@ func (p *Printer) emit(t Ticket) {
 	p.notify()
 }
 
-// record adds a problem.
-func (p *Printer) record(problem string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.problems) < maxProblems {
-		p.problems = append(p.problems, problem)
-	}
-}
-
 // notify wakes all waiters, which check their condition again; p.mu is held. A channel and not a
 // sync.Cond, because waiters also wait for a context, and because a wait on a channel is durably
 // blocking in a testing/synctest bubble.
