@@ -38,11 +38,8 @@ func TestEveryStatusHasItsMeaning(t *testing.T) {
 			w.WriteHeader(code)
 		})
 		for code = 200; code < 600; code++ {
-			var b beginCounter
 			p.EndPause()
-			proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-			assert.Equal(t, verdict(proof, err, b.times() > 0), want(code), code, err)
-			assert.Equal(t, b.times(), 1, code)
+			burger(t, p).want(t, want(code), 1, code)
 		}
 	})
 }
@@ -58,11 +55,10 @@ func TestATicketHasTheSameKeyAndBodyAtEachAttempt(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}
 		})
-		for attempt := range 3 {
+		for n, want := range []string{"doubt", "doubt", "taken"} {
 			d := order(17, "Burger")
-			d.Attempt, d.Doubt = attempt+1, attempt > 0
-			_, err := p.Print(t.Context(), d, new(beginCounter).begin)
-			assert.True(t, (err == nil) == (attempt == 2), attempt, err)
+			d.Attempt, d.Doubt = n+1, n > 0
+			post(t.Context(), p, d, nil).want(t, want, 1)
 		}
 
 		for i := range keys {
@@ -87,10 +83,8 @@ func TestNoByteOfATicketGoesOutUnlessItWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got strings.Builder
 		p := serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(&got, r.Body) })
-		b := beginCounter{err: errors.New("disk full")}
-		_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-		assert.True(t, err != nil && strings.HasPrefix(err.Error(), "begin: "), err)
-		assert.Equal(t, b.times(), 1)
+		a := post(t.Context(), p, order(1, "Burger"), errors.New("disk full"))
+		assert.True(t, a.begun == 1 && strings.HasPrefix(fmt.Sprint(a.err), "begin: "), a)
 		synctest.Wait()
 		assert.Equal(t, got.String(), "")
 	})
@@ -105,11 +99,9 @@ func TestADisplayThatIsNotThereCostsNoDoubt(t *testing.T) {
 			},
 			"silent": n.Dial,
 		} {
-			var b beginCounter
-			proof, err := pushTo(t, dial).Print(t.Context(), order(1, "Burger"), b.begin)
-			assert.Equal(t, verdict(proof, err, b.times() > 0), "again", name, err)
-			assert.Equal(t, b.times(), 0, name)
-			assertNoSecret(t, err.Error())
+			a := burger(t, pushTo(t, dial))
+			a.want(t, "again", 0, name)
+			assertNoSecret(t, a.err.Error())
 		}
 	})
 }
@@ -125,11 +117,10 @@ func TestATicketFollowsNoRedirect(t *testing.T) {
 					w.Header().Set("Location", to)
 					w.WriteHeader(code)
 				})
-				var b beginCounter
-				proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-				assert.Equal(t, verdict(proof, err, b.times() > 0), "again", code, to, err)
+				a := burger(t, p)
+				a.want(t, "again", 1, code, to)
 				assert.Equal(t, asked, 1, code, to)
-				assertNoSecret(t, fmt.Sprint(err))
+				assertNoSecret(t, fmt.Sprint(a.err))
 			})
 		}
 	}
@@ -145,8 +136,7 @@ func TestNoTicketIsSentASecondTimeBecauseItsConnectionBroke(t *testing.T) {
 			}
 		})
 		for _, want := range []string{"taken", "doubt"} {
-			proof, err := p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
-			assert.Equal(t, verdict(proof, err, true), want, err)
+			burger(t, p).want(t, want, 1)
 		}
 		assert.Equal(t, asked, 2)
 	})
@@ -159,8 +149,8 @@ func TestAnInterruptedTicketSaysSo(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 		start := time.Now()
-		_, err := p.Print(ctx, order(1, "Burger"), new(beginCounter).begin)
-		assert.True(t, errors.Is(err, cause) && time.Since(start) == time.Second, time.Since(start), err)
+		a := post(ctx, p, order(1, "Burger"), nil)
+		assert.True(t, errors.Is(a.err, cause) && time.Since(start) == time.Second, time.Since(start), a)
 	})
 }
 
@@ -195,17 +185,12 @@ func TestADisplayThatTakesNothingIsAskedOnceAMinuteAndSaysWhyMeanwhile(t *testin
 			fmt.Fprint(w, "the token has expired\nask IT")
 		})
 		start := time.Now()
-		try := func() (string, string) {
-			t.Helper()
-			var b beginCounter
-			proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-			return verdict(proof, err, b.times() > 0), fmt.Sprint(err)
-		}
 		const want = "display at http://kds.example: it takes no tickets: 401 Unauthorized: the token has expired; " +
 			"it is asked again within a minute"
 		for time.Since(start) < 10*time.Minute {
-			got, err := try()
-			assert.True(t, got == "not ready" && err == want, got, err)
+			a := burger(t, p)
+			assert.Equal(t, a.outcome, "not ready")
+			assert.Equal(t, fmt.Sprint(a.err), want)
 			now := p.Pause()
 			assert.True(t, now.Refusal != nil && now.Refusal.Error() == want && now.Since.Equal(start), now)
 			time.Sleep(5 * time.Second)
@@ -214,13 +199,13 @@ func TestADisplayThatTakesNothingIsAskedOnceAMinuteAndSaysWhyMeanwhile(t *testin
 
 		code = http.StatusOK
 		time.Sleep(askAgainAfter)
-		got, err := try()
-		assert.True(t, got == "taken" && p.Pause() == Pause{}, got, err, p.Pause())
+		burger(t, p).want(t, "taken", 1)
+		assert.Equal(t, p.Pause(), Pause{})
 		code = http.StatusForbidden
-		_, _ = try()
+		burger(t, p).want(t, "not ready", 1)
 		code = http.StatusUnprocessableEntity
 		time.Sleep(askAgainAfter)
-		got, _ = try() // it speaks of the ticket again
-		assert.True(t, got == "refused" && p.Pause().Refusal == nil, got, p.Pause())
+		burger(t, p).want(t, "refused", 1) // it speaks of the ticket again
+		assert.Equal(t, p.Pause().Refusal, nil)
 	})
 }

@@ -77,11 +77,9 @@ func TestADisplayThatAnswersNonsenseOrTooMuchOnlyDelaysATicket(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p := pushTo(t, rawServer(t, answer))
 					start := time.Now()
-					var b beginCounter
-					proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-					assert.Equal(t, verdict(proof, err, b.times() > 0), want, err)
-					assert.Equal(t, b.times(), 1)
-					said := fmt.Sprint(err)
+					a := burger(t, p)
+					a.want(t, want, 1)
+					said := fmt.Sprint(a.err)
 					assert.True(t, len(said) <= 1000 && !strings.ContainsAny(said, "\x1b\u202e\n"), said)
 					assert.True(t, time.Since(start) <= 10*time.Second, time.Since(start))
 				})
@@ -124,10 +122,8 @@ func TestADisplayThatAsksForAWaitIsLeftAloneThatLong(t *testing.T) {
 				}
 			})
 			for len(asked) < 2 {
-				var b beginCounter
-				_, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-				if ticket.IsNotReady(err) {
-					assert.Equal(t, b.times(), 0, "although the display asked for a wait")
+				if a := burger(t, p); ticket.IsNotReady(a.err) {
+					a.want(t, "not ready", 0)
 					time.Sleep(time.Second)
 				}
 			}

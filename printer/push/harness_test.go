@@ -31,30 +31,44 @@ func order(job uint64, names ...string) ticket.Delivery {
 	return d
 }
 
-// A beginCounter counts the calls of begin, which returns err.
-type beginCounter struct {
-	n   atomic.Int32
-	err error
+// An attempt is a ticket that was posted once.
+type attempt struct {
+	outcome string // in one word
+	begun   int
+	err     error
 }
 
-func (b *beginCounter) begin(context.Context) error { b.n.Add(1); return b.err }
-func (b *beginCounter) times() int                  { return int(b.n.Load()) }
+// post posts a ticket. Its beginning fails with beginErr.
+func post(ctx context.Context, p *Display, d ticket.Delivery, beginErr error) (a attempt) {
+	var begun atomic.Int32 // the transport reads the body in a goroutine of its own
+	proof, err := p.Print(ctx, d, func(context.Context) error { begun.Add(1); return beginErr })
+	a.begun, a.err = int(begun.Load()), err
 
-// verdict is the meaning of a station's answer in one word.
-func verdict(proof ticket.Proof, err error, begun bool) string {
-	switch {
+	switch inDoubt := a.begun > 0 && !ticket.IsUntouched(err); {
 	case err == nil:
-		return string(proof)
+		a.outcome = string(proof)
 	case ticket.IsPermanent(err) && ticket.IsUntouched(err):
-		return "refused"
-	case ticket.IsNotReady(err) && begun && !ticket.IsUntouched(err):
-		return "not ready, in doubt"
+		a.outcome = "refused"
+	case ticket.IsNotReady(err) && inDoubt:
+		a.outcome = "not ready, in doubt"
 	case ticket.IsNotReady(err):
-		return "not ready"
-	case begun && !ticket.IsUntouched(err):
-		return "doubt"
+		a.outcome = "not ready"
+	case inDoubt:
+		a.outcome = "doubt"
+	default:
+		a.outcome = "again"
 	}
-	return "again"
+	return a
+}
+
+// burger posts an order.
+func burger(t *testing.T, p *Display) attempt { return post(t.Context(), p, order(1, "Burger"), nil) }
+
+// want checks the outcome, and how often the ticket was begun.
+func (a attempt) want(t *testing.T, outcome string, begun int, about ...any) {
+	t.Helper()
+	assert.Equal(t, a.outcome, outcome, a.err, about)
+	assert.Equal(t, a.begun, begun, a.err, about)
 }
 
 // assertNoSecret fails t if s has a part of the URL or of the signature's secret.

@@ -51,29 +51,27 @@ func TestSecretsAreReadAnewAndNeverShown(t *testing.T) {
 		URL: srv.URL + "/s3cret", TokenFile: token, SecretFile: secret, Timeout: testTime,
 	})
 	assert.NoError(t, err)
-	_, err = p.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
-	assert.True(t, ticket.IsNotReady(err) && !strings.Contains(err.Error(), "second"), err)
-	assert.Contains(t, err.Error(), "403 Forbidden: \ufffd[1mwrong token Bearer [secret] for whsec_[secret]")
-	assertNoSecret(t, err.Error())
+	a := burger(t, p)
+	assert.True(t, ticket.IsNotReady(a.err) && !strings.Contains(a.err.Error(), "second"), a)
+	assert.Contains(t, a.err.Error(), "403 Forbidden: \ufffd[1mwrong token Bearer [secret] for whsec_[secret]")
+	assertNoSecret(t, a.err.Error())
 	file("token", "s3cret-two")
 	p.EndPause()
 	code = http.StatusOK
-	_, err = p.Print(t.Context(), order(2, "Burger"), new(beginCounter).begin)
-	assert.NoError(t, err)
+	burger(t, p).want(t, "taken", 1)
 	assert.Equal(t, strings.Join(auth, ","), "Bearer s3cret-one,Bearer s3cret-two")
 	for name, text := range map[string]string{"token": "s3cret a b", "secret": "s3cret"} {
 		was, _ := os.ReadFile(filepath.Join(dir, name))
 		file(name, text)
-		var b beginCounter
-		_, err = p.Print(t.Context(), order(3, "Burger"), b.begin)
-		assert.True(t, ticket.IsNotReady(err) && b.times() == 0, name, err)
-		assert.Contains(t, err.Error(), name+"_file")
-		assertNoSecret(t, err.Error())
+		a := burger(t, p)
+		a.want(t, "not ready", 0, name)
+		assert.Contains(t, a.err.Error(), name+"_file")
+		assertNoSecret(t, a.err.Error())
 		file(name, string(was))
 	}
 	assert.NoError(t, os.Remove(token))
-	_, err = p.Print(t.Context(), order(4, "Burger"), new(beginCounter).begin)
-	assert.True(t, ticket.IsNotReady(err) && strings.Contains(err.Error(), token), err)
+	a = burger(t, p)
+	assert.True(t, ticket.IsNotReady(a.err) && strings.Contains(a.err.Error(), token), a)
 }
 
 func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
@@ -86,17 +84,15 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 	assert.NoError(t, os.WriteFile(ca, pemCert, 0o600))
 	p, err := New(Options{URL: srv.URL, Timeout: testTime})
 	assert.NoError(t, err)
-	var b beginCounter
-	_, err = p.Print(t.Context(), order(1, "Burger"), b.begin)
-	assert.True(t, err != nil && b.times() == 0 && strings.Contains(err.Error(), "ca_file"), err)
+	a := burger(t, p)
+	assert.True(t, a.begun == 0 && strings.Contains(fmt.Sprint(a.err), "ca_file"), a)
 	assert.True(t, p.Check(t.Context()) != nil, "without its authority the check finds nothing")
 
 	p, err = New(Options{URL: srv.URL, CAFile: ca, Timeout: testTime})
 	assert.NoError(t, err)
 	assert.NoError(t, p.Check(t.Context()))
 	assert.Equal(t, taken, 0)
-	proof, err := p.Print(t.Context(), order(1, "Burger"), b.begin)
-	assert.Equal(t, proof, ticket.Taken, err)
+	burger(t, p).want(t, "taken", 1)
 
 	other, err := New(Options{URL: strings.Replace(srv.URL, "127.0.0.1", "kds.example.net", 1),
 		CAFile: ca, Timeout: testTime,
@@ -104,12 +100,10 @@ func TestAnOwnAuthorityIsTrustedAndNoOther(t *testing.T) {
 			return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())
 		}})
 	assert.NoError(t, err)
-	b.n.Store(0)
-	_, err = other.Print(t.Context(), order(3, "Burger"), b.begin)
-	assert.True(t, err != nil && b.times() == 0 && taken == 1, err, b.times(), taken)
+	burger(t, other).want(t, "again", 0)
+	assert.Equal(t, taken, 1)
 	assert.True(t, other.Check(t.Context()) != nil, "the check finds nothing wrong with the name")
 
 	assert.NoError(t, os.WriteFile(ca, []byte("nothing"), 0o600))
-	_, err = p.Print(t.Context(), order(2, "Burger"), b.begin)
-	assert.True(t, ticket.IsNotReady(err), err)
+	burger(t, p).want(t, "not ready", 0)
 }
