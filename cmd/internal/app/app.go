@@ -10,6 +10,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -24,6 +25,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/daemon"
+	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/outcomes"
@@ -91,6 +93,7 @@ type server struct {
 // and it must have stopped before they close.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), started: time.Now()}
+	a.o.Clock = cmp.Or[queue.Clock](o.Clock, doctor.WallClock{})
 	conf := o.Config
 	if conf == nil {
 		if conf, err = setup.Load(o.ConfigPath); err != nil {

@@ -52,7 +52,7 @@ func (a *App) facts() finding.Facts {
 	f := finding.Facts{Now: now, Stations: a.stationList(), Orders: a.storage(), Database: a.database(),
 		Configuration: finding.Configuration{File: a.o.ConfigPath, Refused: a.file.known(), Restart: a.needsRestart()},
 		Certificates:  a.certificates(), Disk: doctor.DiskOf(a.store.folder()),
-		Clock: finding.Clock{Synchronized: a.clock().Synchronized()}, Version: admin.ThisBuild().Version,
+		Clock: finding.Clock{Synchronized: a.o.Clock.Synchronized()}, Version: admin.ThisBuild().Version,
 		Started: a.started}
 
 	f.Orders.Last, f.Orders.Silent = a.venues.newest(), a.venues.silent(now)
@@ -135,10 +135,10 @@ func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
 // zone is the kitchen's time zone, nil if it is not known.
 func (a *App) zone() *time.Location { return a.service.zone(a.active.Load()) }
 
-// clock is the clock of the queue.
-func (a *App) clock() queue.Clock {
-	if a.o.Clock != nil {
-		return a.o.Clock
+// zoneName is the name of the kitchen's time zone; empty if it is not known.
+func (a *App) zoneName() string {
+	if zone := a.zone(); zone != nil {
+		return zone.String()
 	}
-	return doctor.WallClock{}
+	return ""
 }

@@ -17,11 +17,6 @@ func (a *App) place() string {
 	for _, v := range a.active.Load().Venues {
 		names = append(names, v.Name)
 	}
-
-	const few = 3
-	if more := len(names) - few; more > 1 {
-		names = append(names[:few], fmt.Sprintf("%d more", more))
-	}
 	return strings.Join(names, ", ")
 }
 
@@ -38,17 +33,12 @@ func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 		}
 	}
 
-	zone, now := "", time.Now().UTC()
-	if z := a.zone(); z != nil {
-		zone = z.String()
-	}
-
 	// An order like any other for the queue: it prints in its turn and is in the history. It has no venue, so no
 	// order has the same key, and nothing to cook. The same notice again is a duplicate.
-	id := fmt.Sprintf("notice-%s-%d", e.Subject, e.Since.UnixMilli())
+	id, now := fmt.Sprintf("notice-%s-%d", e.Subject, e.Since.UnixMilli()), time.Now().UTC()
 	_, err := a.queue.Accept(ctx, ticket.Request{ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: at, Ticket: ticket.Ticket{
-			Request: id, Number: "NOTICE", Received: now, Zone: zone,
+			Request: id, Number: "NOTICE", Received: now, Zone: a.zoneName(),
 			Notes: []string{strings.ToUpper(e.Subject) + " NEEDS SOMEBODY", e.Text, e.Do},
 		}}}})
 	return err

@@ -87,7 +87,7 @@ func (a *App) openReceiver(ctx context.Context, policy *receiver.Policy) (err er
 func (a *App) openWorkers() {
 	a.source = &relaySource{receiver: a.receiver, rejects: a.rejects, all: a.findings, log: a.log,
 		end: func() {}}
-	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.LastRequest, a.clock()}
+	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.LastRequest, a.o.Clock}
 	a.registry.MustRegister(a.source, a.venues)
 	a.address = &address{config: a.active.Load}
 	a.outcomes = outcomes.New(outcomes.Options{
@@ -194,11 +194,7 @@ func (a *App) serveOn(l net.Listener, name string, serve func(context.Context) e
 
 // begin begins to print, even before Run: tickets from before a restart are older than any that can arrive now.
 func (a *App) begin(ctx context.Context, first *snapshot) {
-	zone := ""
-	if z := a.zone(); z != nil {
-		zone = z.String()
-	}
-	if err := a.queue.TellStations(ctx, a.startConfig.Stations(), zone); err != nil {
+	if err := a.queue.TellStations(ctx, a.startConfig.Stations(), a.zoneName()); err != nil {
 		a.log.Error("no slip says what happened to the database", "err", err) // the disk; the next start tells
 	}
 	a.apply(first)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/queue"
@@ -62,7 +61,7 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 		DedupRetention:   s.conf.DedupRetention,
 		HistoryRetention: s.conf.HistoryRetention,
 		MaxBacklog:       s.conf.MaxBacklog,
-		Clock:            o.Clock, // for running time; tests replace it
+		Clock:            o.Clock, // for running time
 		Logger:           s.log,
 		Registerer:       reg,
 		KeepOutcomes:     s.outcomes,
@@ -71,9 +70,6 @@ func (s *store) open(ctx context.Context, o Options, reg *prometheus.Registry) (
 		CheckCopy:        s.check,
 	}
 
-	if qo.Clock == nil {
-		qo.Clock = doctor.WallClock{}
-	}
 	q, err = queue.Open(qo)
 	if errors.Is(err, queue.ErrDamaged) { // it is missing or older than its copy, or there was no check
 		if err = s.recover(ctx, err); err == nil {
