@@ -61,15 +61,6 @@ func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// sectionKeys returns the keys of a section with their types.
-func sectionKeys(t reflect.Type) map[string]reflect.Type {
-	types := map[string]reflect.Type{}
-	for f := range fieldsOf(reflect.Zero(t)) {
-		types[f.Tag.Get("mapstructure")] = f.Type
-	}
-	return types
-}
-
 // allKeys are worked out once: the daemon asks every ten seconds which of them need a restart.
 var allKeys = sync.OnceValue(func() []key { return keys(reflect.TypeFor[Config](), "", nil) })
 

@@ -35,39 +35,10 @@ func (f *findings) Decode(data []byte, into map[string]any) error {
 		return err
 	}
 
-	config := f.schema
-	if !f.validate("", config, root) {
+	if !f.validate("", f.schema, root) {
 		return Problems{{Path: fmt.Sprintf("%s:%d", f.file, root.Line), Msg: f.problems[len(f.problems)-1].Msg}}
 	}
-
-	if err := root.Decode(&into); err != nil {
-		return err
-	}
-	protectKeys(config, into)
-	return nil
-}
-
-// viper changes the keys of a []any and a map[string]any to lower case and splits them at dots. It
-// leaves other types alone.
-type (
-	untypedList []any
-	untypedMap  map[string]any
-)
-
-// protectKeys protects keys inside lists and keys that the file itself defines from viper.
-func protectKeys(t reflect.Type, m map[string]any) {
-	for name, of := range sectionKeys(t) {
-		switch v := m[name].(type) {
-		case []any:
-			m[name] = untypedList(v)
-		case map[string]any:
-			if isSection(of) {
-				protectKeys(of, v)
-			} else {
-				m[name] = untypedMap(v)
-			}
-		}
-	}
+	return root.Decode(&into)
 }
 
 // document parses the file; root is nil if the file is empty.
@@ -154,7 +125,9 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 
 	known := map[string]reflect.Type{}
 	if isSection(t) {
-		known = sectionKeys(t)
+		for field := range fieldsOf(reflect.Zero(t)) {
+			known[field.Tag.Get("mapstructure")] = field.Type
+		}
 	}
 
 	var kept []*yaml.Node
@@ -166,6 +139,8 @@ func (f *findings) mapping(path string, t reflect.Type, n *yaml.Node) bool {
 		switch {
 		case !isKeyName(name): // nor has a key that is a list or a section
 			name, of = quote(name), nil
+		case t.Kind() == reflect.Map && name != strings.ToLower(name): // viper would change it
+			hint = ": keys are written in small letters"
 		case t.Kind() == reflect.Map:
 			of = t.Elem()
 		case t.Kind() == reflect.Interface:
