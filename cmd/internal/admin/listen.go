@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,17 +38,11 @@ func Listen(path string) (net.Listener, error) {
 		_ = os.Remove(path) // an error comes from binding
 	}
 
-	// The file is made with this mode, whatever the umask adds to it, so no other user can connect before the mode is
-	// right.
-	bindWithMode := net.ListenConfig{Control: func(_, _ string, socket syscall.RawConn) (err error) {
-		controlErr := socket.Control(func(fd uintptr) { err = syscall.Fchmod(int(fd), mode) })
-		return errors.Join(controlErr, err)
-	}}
-	socket, err := bindWithMode.Listen(context.Background(), "unix", path)
+	socket, err := net.Listen("unix", path)
 	dir := filepath.Dir(path)
 	switch {
 	case err == nil:
-		if err := os.Chmod(path, mode); err != nil { // the umask may have taken the group's part
+		if err := os.Chmod(path, mode); err != nil {
 			return nil, errors.Join(fmt.Errorf("open admin socket: %w", err), socket.Close())
 		}
 		return socket, nil

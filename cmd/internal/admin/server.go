@@ -52,15 +52,12 @@ type Options struct {
 const (
 	maxBody     = 1 << 20 // bytes of a request: about 90,000 job ids
 	maxRequests = 16      // at the same time: answers take memory that the queue may need
-	// requestTimeout is below the client's time-out of a minute, so that the operator gets the
-	// daemon's reason and not only "no answer".
-	requestTimeout = 20 * time.Second
-	// probeTimeout is for the question for a printer's capability: it may take 25 s until one counts as silent, and a
-	// fence some 10 s more.
-	probeTimeout  = 50 * time.Second
-	pageTimeout   = 20 * time.Second // for a client to read a part of a list of jobs
-	listTimeout   = 10 * time.Minute // for all of that list
-	backupTimeout = time.Minute      // for a client to read a part of a backup: its disk is slow
+	// requestTimeout is below the client's time-out of a minute, so that the operator gets the daemon's reason and not
+	// only "no answer". The question for a printer's capability may take 25 s until one counts as silent, and a fence
+	// some 10 s more.
+	requestTimeout = 50 * time.Second
+	pageTimeout    = 20 * time.Second // for a client to read a part of a list of jobs
+	backupTimeout  = time.Minute      // for a client to read a part of a backup: its disk is slow
 )
 
 // A Server answers the requests of the control API. It is safe for concurrent use. The version of a request
@@ -73,12 +70,6 @@ type Server struct {
 	mux   *http.ServeMux
 	page  *http.ServeMux // see [Server.ServePage]
 }
-
-// Routes with limits of their own.
-const (
-	probeRoute = "POST /v1/stations/{name}/probe"
-	listRoute  = "GET /v1/jobs"
-)
 
 // New returns a Server. The paths begin with /v1 and stay, whatever [API] says: the version is a
 // header, so that any client gets a readable refusal.
@@ -96,7 +87,7 @@ func New(o Options) *Server {
 		"POST /v1/stations/{name}/test":   server.test,
 		"POST /v1/stations/{name}/hold":   withBody(server.hold),
 		"POST /v1/stations/{name}/resume": withBody(server.resume),
-		probeRoute:                        server.probe,
+		"POST /v1/stations/{name}/probe":  server.probe,
 		"GET /v1/screens":                 server.screens,
 		"POST /v1/screens/pair":           withBody(server.pair),
 		"POST /v1/pairings/{id}/revoke":   server.revoke,
@@ -108,7 +99,7 @@ func New(o Options) *Server {
 	}
 
 	server.mux.HandleFunc("GET /v1/database", server.database)
-	server.mux.HandleFunc(listRoute, server.jobs)
+	server.mux.HandleFunc("GET /v1/jobs", server.jobs)
 	server.page = server.pageRoutes()
 	return server
 }
@@ -152,8 +143,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	// Answered here, because the mux would answer with text that is not JSON.
-	_, pattern := mux.Handler(r)
-	if pattern == "" {
+	if _, pattern := mux.Handler(r); pattern == "" {
 		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
 		return
 	}
@@ -168,15 +158,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 
 	// A change that is waiting for the disk then may still be committed; the refusal says where to
 	// look.
-	limit := requestTimeout
-	switch pattern {
-	case probeRoute:
-		limit = probeTimeout
-	case listRoute:
-		limit = listTimeout
-	}
-
-	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	mux.ServeHTTP(w, r.WithContext(ctx))
 }

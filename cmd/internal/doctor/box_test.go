@@ -34,7 +34,7 @@ func TestTheCertificateThatIsInTheFileIsJudged(t *testing.T) {
 	if got := Certificates(conf, "")[0]; got.Err != nil || got.None || got.Ends.Unix() != ends.Unix() {
 		t.Errorf("%+v, want the end %s", got, ends)
 	}
-	assert.NoError(t, os.WriteFile(path, []byte("nothing"), 0o600))
+	writeFile(t, path, "nothing")
 	if got := Certificates(conf, "")[0]; got.Err == nil || got.None {
 		t.Errorf("not a certificate: %+v", got)
 	}
@@ -49,13 +49,17 @@ func TestADatabaseBehindASymbolicLinkIsJudgedByItsOwnDisk(t *testing.T) {
 	}
 }
 
+// writeCertificate writes a certificate and its key into one file, as the daemon does.
 func writeCertificate(t *testing.T, path string, ends time.Time) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	assert.NoError(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: ends}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	assert.NoError(t, err)
-	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	assert.NoError(t, os.WriteFile(path, b, 0o600))
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	assert.NoError(t, err)
+	both := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...)
+	writeFile(t, path, string(both))
 }
