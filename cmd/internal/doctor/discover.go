@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -49,30 +48,26 @@ func NewDiscovery(only []string) (Discovery, error) {
 // Run asks every address on port 9100, and USB. Nothing is printed: see [printer.Identify]. The result is in the order
 // of the addresses, printers first.
 func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
-	var mu sync.Mutex
-	var found []FoundPrinter
+	addresses, attached := d.Addresses(), transport.USBPrinters()
+	all := make([]FoundPrinter, len(addresses)+len(attached)) // without an address: nobody answers
 	var asking errgroup.Group
 	asking.SetLimit(transport.MaxAsked)
-	for _, a := range d.Addresses() {
+	for i, a := range addresses {
 		asking.Go(func() error {
 			if one, ok := ask(ctx, "tcp://"+netip.AddrPortFrom(a, d.port).String()); ok {
-				mu.Lock()
-				defer mu.Unlock()
-				found = append(found, one)
+				all[i] = one
 			}
 			return nil
 		})
 	}
 
-	for _, u := range transport.USBPrinters() {
+	for i, u := range attached {
 		asking.Go(func() error {
 			one := FoundPrinter{Address: u.Address, Model: u.Model}
 			if dialer, err := transport.Open(u.Address); err == nil {
 				one.setStatus(station.Query(ctx, dialer, profile.Auto))
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			found = append(found, one)
+			all[len(addresses)+i] = one
 			return nil
 		})
 	}
@@ -82,14 +77,13 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 		return nil, context.Cause(ctx)
 	}
 
+	found := slices.DeleteFunc(all, func(f FoundPrinter) bool { return f.Address == "" })
 	addMACs(found, transport.Neighbours())
 	for i := range found {
 		found[i].Profile = profileOf(found[i].Model)
 	}
 
-	slices.SortFunc(found, func(a, b FoundPrinter) int {
-		return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.sortKey(), b.sortKey()))
-	})
+	slices.SortStableFunc(found, func(a, b FoundPrinter) int { return cmp.Compare(a.Program, b.Program) })
 	return found, nil
 }
 
@@ -108,15 +102,6 @@ func addMACs(found []FoundPrinter, macs map[netip.Addr]string) {
 			found[i].MAC = ""
 		}
 	}
-}
-
-// sortKey sorts addresses as numbers, and USB last.
-func (f FoundPrinter) sortKey() string {
-	ap, err := netip.ParseAddrPort(strings.TrimPrefix(f.Address, "tcp://"))
-	if err != nil {
-		return "~" + f.Address
-	}
-	return ap.Addr().StringExpanded()
 }
 
 // AskPrinter asks the printer that an operator has named for its model, as discovery does. Only printers on the network

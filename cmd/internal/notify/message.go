@@ -26,7 +26,8 @@ type Message struct {
 // An Event is a finding that began, lasts, or is over: then its level is ok. It has no examples.
 type Event struct {
 	finding.Finding
-	Again int `json:"again,omitempty"` // how often it was told before
+	Again int       `json:"again,omitempty"` // how often it was told before
+	At    time.Time `json:"at,omitzero"`     // when it was told; zero in a message
 }
 
 // topic is one of [config.Topics], or another subject of ticketrail status.

@@ -273,7 +273,7 @@ func (n *Notifier) configure(conf *config.Notify) {
 		who.about, who.send = about, send
 		for id, before := range who.told {
 			// An earlier version told of topics, or had its own form of an event, without the subject.
-			if before.ID != id || before.Subject == "" || !who.wants(before.Event) {
+			if before.ID != id || before.Subject == "" || !who.wants(before) {
 				delete(who.told, id)
 			}
 		}

@@ -101,13 +101,7 @@ func (c trackedFindings) assume(k knowledge) {
 }
 
 // knowledge has the newest told event of each identity that is wrong, in a map that JSON stores.
-type knowledge map[string]toldEvent
-
-// A toldEvent is an event that was told.
-type toldEvent struct {
-	Event
-	At time.Time `json:"at"` // when it was told
-}
+type knowledge map[string]Event
 
 // A recipient is somebody who is told.
 type recipient struct {
@@ -146,7 +140,8 @@ func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duratio
 			event.Again = before.Again + 1
 		}
 		message.Began = append(message.Began, event)
-		told[id] = toldEvent{event, now}
+		event.At = now
+		told[id] = event
 	}
 
 	// The ones that it knows and that are over.
@@ -154,8 +149,8 @@ func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duratio
 		if still := all[id]; still != nil && still.tellPeople {
 			continue
 		}
-		event := before.Event
-		event.Level, event.Do, event.Detail = finding.OK, "", ""
+		event := before
+		event.Level, event.Do, event.Detail, event.At = finding.OK, "", "", time.Time{}
 		message.Ended = append(message.Ended, event)
 		delete(told, id)
 	}
