@@ -48,9 +48,8 @@ func TestABackupMayTakeLongerThanAMinute(t *testing.T) {
 		r := httptest.NewRequest("GET", "/v1/database", nil)
 		r.Header.Set(HeaderAPI, API)
 		startDaemon(t).server.ServeHTTP(w, r)
-		if w.inTime < 2 || w.late != 0 {
-			t.Errorf("%d parts have a deadline of their own, and %d have not", w.inTime, w.late)
-		}
+		assert.True(t, w.inTime >= 2 && w.late == 0,
+			"parts with and without a deadline of their own", w.inTime, w.late)
 	})
 
 	t.Run("on the client's side", func(t *testing.T) {

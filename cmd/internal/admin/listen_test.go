@@ -19,12 +19,8 @@ func TestTheSocketHasMode0660WhateverTheUmask(t *testing.T) {
 		assert.NoError(t, err)
 		info, err := os.Lstat(path)
 		assert.NoError(t, err)
-		if got := info.Mode(); got != os.ModeSocket|0o660 {
-			t.Errorf("umask %o: mode is %v, want a socket with 0660", mask, got)
-		}
-		if got := l.Addr().String(); got != path {
-			t.Errorf("the listener says it is at %s, want %s", got, path)
-		}
+		assert.Equal(t, info.Mode(), os.ModeSocket|0o660, mask)
+		assert.Equal(t, l.Addr().String(), path)
 		l.Close()
 		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("the socket is still there after Close")

@@ -111,9 +111,7 @@ func TestWhatAManagerDidIsLoggedAndStoredWithTheBrowser(t *testing.T) {
 	if x, err := d.Job(t.Context(), 2); err != nil || x.Job.Reason != "by pairing y4n7k" {
 		t.Errorf("%+v, %v", x.Job, err)
 	}
-	if !strings.Contains(log.String(), `action=cancel actor="pairing y4n7k" job=2`) {
-		t.Errorf("the log is %s", log.String())
-	}
+	assert.Contains(t, log.String(), `action=cancel actor="pairing y4n7k" job=2`)
 }
 
 func TestThePageReachesNothingElseOfTheControlAPI(t *testing.T) {
@@ -194,9 +192,7 @@ func TestThePageShowsATicketAsOnPaper(t *testing.T) {
 			used += s.Columns * s.Width
 			big, inverted = big || s.Height > 1 && l.Height >= s.Height, inverted || s.Invert
 		}
-		if used > p.Columns {
-			t.Errorf("a line of %d columns: %+v", used, l)
-		}
+		assert.True(t, used <= p.Columns, "a line that is too wide", used, l)
 	}
 	if !strings.Contains(text.String(), "Beer") || !strings.Contains(text.String(), "VOID") || !big || !inverted {
 		t.Errorf("%s", body)
@@ -255,9 +251,7 @@ func TestAManagerPrintsARefusedRequestOnceAndTheLogSaysWho(t *testing.T) {
 		{`{"version":"refused","lenient":true}`, http.StatusConflict, "printed meanwhile"},
 	} {
 		code, said := d.onPage("POST", "/rejects/1/print", c.body)
-		if code != c.code || !strings.Contains(said, c.said) {
-			t.Errorf("%s: %d %s", c.body, code, said)
-		}
+		assert.True(t, code == c.code && strings.Contains(said, c.said), c.body, code, said)
 	}
 	const line = `action="print refused request" actor="pairing y4n7k" reject=1`
 	if said := log.String(); !strings.Contains(said, line) || strings.Count(said, "action=") != 1 {
@@ -267,9 +261,7 @@ func TestAManagerPrintsARefusedRequestOnceAndTheLogSaysWho(t *testing.T) {
 		t.Errorf("%d %s", code, said)
 	}
 	_, state := d.onPage("GET", "/state", "")
-	if !strings.Contains(state, `"printed":"20`) {
-		t.Errorf("the page does not show it: %s", state)
-	}
+	assert.Contains(t, state, `"printed":"20`)
 }
 
 // onPage sends a request as the page does, after package kds has authorized it.

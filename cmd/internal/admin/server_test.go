@@ -37,9 +37,7 @@ func TestEveryFilterReachesTheQueue(t *testing.T) {
 		for _, j := range jobs {
 			got = append(got, j.ID)
 		}
-		if err != nil || fmt.Sprint(got) != strings.TrimSpace(want) {
-			t.Errorf("%+v: %v, %v, want %s", f, got, err, want)
-		}
+		assert.True(t, err == nil && fmt.Sprint(got) == strings.TrimSpace(want), f, got, err, want)
 	}
 }
 
@@ -82,9 +80,7 @@ func TestARefusalKeepsItsCodeOverTheSocket(t *testing.T) {
 		"anything else": {failing(errors.New("boom")), Internal, "boom"},
 	} {
 		e, ok := errors.AsType[*Error](x.do())
-		if !ok || e.Code != x.code || !strings.Contains(e.Message, x.says) {
-			t.Errorf("%s: %+v, want code %s and a message with %q", name, e, x.code, x.says)
-		}
+		assert.True(t, ok && e.Code == x.code && strings.Contains(e.Message, x.says), name, e, x.code, x.says)
 	}
 }
 
@@ -94,9 +90,7 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	ctx := t.Context()
 	check := func(what string, got, want any, err error) {
 		t.Helper()
-		if err != nil || !cmp.Equal(got, want) {
-			t.Errorf("%s: %v, %v, want %v", what, got, err, want)
-		}
+		assert.True(t, err == nil && cmp.Equal(got, want), what, got, err, want)
 	}
 	copied, err := d.Reprint(ctx, 1, ReprintOptions{Station: "bar", Reason: "cook asked"})
 	check("reprint", copied, Reprinted{Jobs: []uint64{4}, Later: []string{}}, err)
@@ -119,9 +113,7 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	p, err = d.Revoke(ctx, "of/CODE")
 	check("revoke", p, Pairing{ID: "of/CODE"}, err)
 	// Refused changes and requests that change nothing are not logged.
-	if d.Hold(ctx, "nobody", "") == nil {
-		t.Error("nobody was held")
-	}
+	assert.True(t, d.Hold(ctx, "nobody", "") != nil, "nobody was held")
 	screens, err := d.Screens(ctx)
 	check("screens", screens, Screens{Screens: []Screen{{Name: "hot"}}, Pairings: []Pairing{}}, err)
 
@@ -148,9 +140,7 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 			t.Errorf("line %d does not say who did %s:\n%s", i+1, action, log.String())
 		}
 	}
-	if len(lines) != len(actions) {
-		t.Errorf("%d lines for %d changes:\n%s", len(lines), len(actions), log.String())
-	}
+	assert.Equal(t, len(lines), len(actions), log.String())
 }
 
 func TestALongReasonIsCut(t *testing.T) {
@@ -160,9 +150,8 @@ func TestALongReasonIsCut(t *testing.T) {
 	x, err := d.Job(t.Context(), 2)
 	hold := d.queue.HoldOf("bar").Reason
 	want := strings.Repeat("r", maxReason-1)
-	if err != nil || x.Job.Reason != want || !strings.HasPrefix(hold, want+" (") {
-		t.Errorf("%q, %q, %v", x.Job.Reason, hold, err)
-	}
+	assert.True(t, err == nil && x.Job.Reason == want && strings.HasPrefix(hold, want+" ("),
+		x.Job.Reason, hold, err)
 }
 
 func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
@@ -277,17 +266,13 @@ func TestBodiesCrossTheSocketByteForByte(t *testing.T) {
 		t.Errorf("Reject = %+v, %v", r, err)
 	}
 	all, err := d.Rejects(t.Context())
-	if err != nil || len(all) != 1 || all[0].Body != nil {
-		t.Errorf("Rejects = %+v, %v; want one without a body", all, err)
-	}
+	assert.True(t, err == nil && len(all) == 1 && all[0].Body == nil, all, err)
 }
 
 func TestALongListIsWhole(t *testing.T) {
 	d := manyJobs(t)
 	jobs, err := d.Jobs(t.Context(), Filter{})
-	if err != nil || len(jobs) != many+3 {
-		t.Errorf("%d jobs, %v", len(jobs), err)
-	}
+	assert.True(t, err == nil && len(jobs) == many+3, len(jobs), err)
 	for i, j := range jobs {
 		if want := uint64(many + 3 - i); j.ID != want {
 			t.Fatalf("job %d, want %d", j.ID, want)

@@ -11,8 +11,6 @@ func TestAListOfStationsSaysWhatToDo(t *testing.T) {
 	assert.NoError(t, c.Hold(t.Context(), "grill", "cleaning"))
 	all, err := c.Stations(t.Context())
 	assert.NoError(t, err)
-	if len(all.Stations) != 3 || all.Stations[0].Advice == "" {
-		t.Errorf("%+v", all.Stations)
-	}
+	assert.True(t, len(all.Stations) == 3 && all.Stations[0].Advice != "", all.Stations)
 	assert.NoError(t, c.Resume(t.Context(), "grill"))
 }

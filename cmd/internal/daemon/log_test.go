@@ -50,9 +50,7 @@ func TestLinesInTheJournalHaveTheirPriorityAndNoTimeOfTheirOwn(t *testing.T) {
 			t.Fatalf("%s: the lines are\n%s", k.format, text)
 		}
 		for i, want := range k.want {
-			if !regexp.MustCompile(want).MatchString(lines[i]) {
-				t.Errorf("line %d is %s, want %s", i, lines[i], want)
-			}
+			assert.True(t, regexp.MustCompile(want).MatchString(lines[i]), i, lines[i], want)
 		}
 	}
 }

@@ -39,13 +39,9 @@ func TestABackupIsWrittenInParts(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if info.Size()-synced > part {
-			t.Errorf("%d bytes are written at once", info.Size()-synced)
-		}
+		assert.True(t, info.Size()-synced <= part, "bytes are written at once", info.Size()-synced)
 		synced = info.Size()
 		return nil
 	})
-	if err != nil || synced != all {
-		t.Errorf("%d bytes are synced, %v", synced, err)
-	}
+	assert.True(t, err == nil && synced == all, "bytes are synced", synced, err)
 }

@@ -20,9 +20,7 @@ import (
 
 func TestTheCertificateThatIsInTheFileIsJudged(t *testing.T) {
 	conf := &config.Config{Storage: config.Storage{Path: filepath.Join(t.TempDir(), "t.db")}}
-	if got := Certificates(conf, ""); got != nil {
-		t.Errorf("without TLS: %+v", got)
-	}
+	assert.Equal(t, len(Certificates(conf, "")), 0, "without TLS")
 	conf.Receiver.TLS.ACME = config.ACME{Name: "kitchen.example.com", Directory: "https://ca.example.com/dir"}
 	if got := Certificates(conf, "\x1b[2J"); len(got) != 1 || !got[0].None || got[0].Why != "\ufffd[2J" {
 		t.Errorf("before there is one: %+v", got)
@@ -44,9 +42,7 @@ func TestADatabaseBehindASymbolicLinkIsJudgedByItsOwnDisk(t *testing.T) {
 	file, link := filepath.Join(t.TempDir(), "t.db"), filepath.Join(t.TempDir(), "link.db")
 	assert.NoError(t, errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)))
 	found := storeFindings(t.Context(), "", &config.Config{Storage: config.Storage{Path: link}})
-	if len(found) == 0 || !strings.HasSuffix(found[0].String(), "(at "+filepath.Dir(file)+")") {
-		t.Errorf("%+v", found)
-	}
+	assert.True(t, len(found) != 0 && strings.HasSuffix(found[0].String(), "(at "+filepath.Dir(file)+")"), found)
 }
 
 // writeCertificate writes a certificate and its key into one file, as the daemon does.

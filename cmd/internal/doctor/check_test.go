@@ -36,12 +36,8 @@ func TestOnlyProofOfDamageCountsAsDamage(t *testing.T) {
 		assert.NoError(t, err)
 		t.Setenv(childDoes, string(does))
 		err = CheckInChild(os.Args[0])(t.Context(), "t.db")
-		if got := errors.Is(err, queue.ErrDamaged); got != c.damaged {
-			t.Errorf("%+v: damaged=%v (%v), want %v", c.child, got, err, c.damaged)
-		}
-		if (c.child.Exit == 0 && c.child.Signal == 0) != (err == nil) {
-			t.Errorf("%+v: %v", c.child, err)
-		}
+		assert.Equal(t, errors.Is(err, queue.ErrDamaged), c.damaged, c.child, err)
+		assert.True(t, (c.child.Exit == 0 && c.child.Signal == 0) == (err == nil), c.child, err)
 	}
 }
 

@@ -28,9 +28,7 @@ func TestTheFileOfTimesyncdCountsOnlyIfTimedatedDoesNotAnswer(t *testing.T) {
 			const asked = "#!/bin/sh\n[ \"$*\" = 'show --value --property=NTPSynchronized' ] || exit 1\n"
 			assert.NoError(t, os.WriteFile(filepath.Join(folder, "timedatectl"), []byte(asked+c.program), 0o700))
 		}
-		if got := askTimedated(c.file); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
+		assert.Equal(t, askTimedated(c.file), c.want, c)
 	}
 }
 
@@ -38,13 +36,9 @@ func TestAQuestionIsAskedAgainAndNobodyWaitsForTheAnswer(t *testing.T) {
 	answers := make(chan bool, 1)
 	answers <- false
 	newest := repeated(func() bool { return <-answers }, time.Millisecond)
-	if newest.Load() {
-		t.Error("the first answer is not the one that was given")
-	}
+	assert.True(t, !newest.Load(), "the first answer is not the one that was given")
 	for range 3 { // the second is taken after the first was stored, and the third has place then
 		answers <- true
 	}
-	if !newest.Load() {
-		t.Error("never asked again")
-	}
+	assert.True(t, newest.Load(), "never asked again")
 }

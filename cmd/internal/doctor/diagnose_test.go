@@ -123,17 +123,14 @@ fallback: grill
 					continue
 				}
 				bad = append(bad, fmt.Sprintf("%s %s: %s", f.Level, f.Subject, f))
-				if f.ID == "" || utf8.RuneCountInString(f.Text) > finding.MaxCause {
-					t.Errorf("no identity, or a long cause: %+v", f)
-				}
+				assert.True(t, f.ID != "" && utf8.RuneCountInString(f.Text) <= finding.MaxCause,
+					"no identity, or a long cause", f)
 				if f.Level == c.level && (c.subject == "" || f.Subject == c.subject) &&
 					strings.Contains(f.String(), c.text) && strings.Contains(f.Do, c.do) {
 					return
 				}
 			}
-			if c.level != "" || len(bad) > 0 {
-				t.Errorf("found only:\n%s", strings.Join(bad, "\n"))
-			}
+			assert.True(t, c.level == "" && len(bad) == 0, "found only", strings.Join(bad, "\n"))
 		})
 	}
 }
@@ -173,9 +170,8 @@ func (k *kitchen) put(name, text string) {
 func (k *kitchen) externalURL(body string, status int) {
 	k.t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || r.URL.Path != "/webhooks/print/abcdefghijklmnopqrstu1" {
-			k.t.Errorf("asked with %s %s", r.Method, r.URL)
-		}
+		assert.True(k.t, r.Method == http.MethodGet && r.URL.Path == "/webhooks/print/abcdefghijklmnopqrstu1",
+			"asked with", r.Method, r.URL)
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestInspectSaysOfEachValueWhatItBecame(t *testing.T) {
@@ -47,13 +49,10 @@ func TestInspectSaysOfEachValueWhatItBecame(t *testing.T) {
 records[0].items[0] "Pie <hot>"`
 	for colour, unread := range map[bool]string{false: "NOT READ", true: "\x1b[1;31mNOT READ\x1b[0m"} {
 		out := inspected(t, body, colour)
-		if !strings.Contains(out, strings.ReplaceAll(want, "NOT READ", unread)) {
-			t.Errorf("with colour %v:\n%s", colour, out)
-		}
+		assert.True(t, strings.Contains(out, strings.ReplaceAll(want, "NOT READ", unread)),
+			colour, out)
 		tickets := strings.Count(out, "ticket for grill")
-		if tickets != 1 || !strings.Contains(out, " and 2 more  ") {
-			t.Errorf("%d tickets\n%s", tickets, out)
-		}
+		assert.True(t, tickets == 1 && strings.Contains(out, " and 2 more  "), tickets, out)
 	}
 }
 

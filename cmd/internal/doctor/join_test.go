@@ -61,7 +61,5 @@ func TestDoctorSaysOnceWhatTheDaemonSays(t *testing.T) {
 	for _, f := range Join(said, found)[len(said):] {
 		subjects = append(subjects, f.Subject)
 	}
-	if got := strings.Join(subjects, ", "); got != "orders, port, disk" {
-		t.Errorf("added are the findings about %s", got)
-	}
+	assert.Equal(t, strings.Join(subjects, ", "), "orders, port, disk")
 }

@@ -42,9 +42,7 @@ fallback: ready
 		"fail gone: unreachable (connect tcp 127.0.0.1:1: connection refused): is the printer on and is 1 its port?",
 		"ok file: is reachable: tickets are only sent (file://" + file + ")\n",
 	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("no %q in\n%s", want, said)
-		}
+		assert.Contains(t, said, want)
 	}
 }
 
@@ -66,9 +64,7 @@ fallback: mute
 		"ok mute: is reachable, and answers nothing: tickets are only sent (tcp://" + mute + ")\n",
 		"ok unasked: is reachable (tcp://" + unasked + ")\n",
 	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("no %q in\n%s", want, said)
-		}
+		assert.Contains(t, said, want)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/sim"
 )
 
@@ -72,9 +73,7 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 		if s := strings.Join(failed, " "); s != c.want || len(got) != max(1, len(failed)) {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
-		if strings.Contains(fmt.Sprint(got), clientSecret) {
-			t.Errorf("%s: the secret is shown", name)
-		}
+		assert.True(t, !strings.Contains(fmt.Sprint(got), clientSecret), "the secret is shown", name)
 	}
 }
 
@@ -93,9 +92,7 @@ func TestTheTokenRequestIsThatOfTheConfiguration(t *testing.T) {
 		s.Token.Format, s.Token.Field = "json", "data.jwt"
 	})
 	want := `{"grant_type":"client_credentials","id":"me","key":"` + clientSecret + `","site":"` + venueID + `"}`
-	if len(got) != 1 || got[0].Level != finding.OK || asked != want {
-		t.Errorf("%+v, asked %s", got, asked)
-	}
+	assert.True(t, len(got) == 1 && got[0].Level == finding.OK && asked == want, got, asked)
 }
 
 func TestAVenueIsCheckedWithinAMinuteHoweverSlowTheServiceIs(t *testing.T) {
@@ -123,9 +120,7 @@ func TestAVenueIsCheckedWithinAMinuteHoweverSlowTheServiceIs(t *testing.T) {
 		if took := time.Since(began); took > venueTimeout {
 			t.Errorf("it took %v, with the calls %v", took, calls)
 		}
-		if len(got) != 1 || got[0].Level != finding.Fail || got[0].Do == "" {
-			t.Errorf("%+v, want one problem with a fix", got)
-		}
+		assert.True(t, len(got) == 1 && got[0].Level == finding.Fail && got[0].Do != "", got)
 	})
 }
 

@@ -84,9 +84,7 @@ func TestEachIdentityHasOneAlertAndTheRulesAndTheRunbookAreThoseOfTheTable(t *te
 		rules = rules[:at[0]] + want + rules[at[2]:]
 
 		word := strings.ToUpper(a.severity[:1]) + a.severity[1:]
-		if !strings.Contains(runbook, "\n### "+name+"\n\n"+word+". ") {
-			t.Errorf("deploy/README.md has no runbook of %s that begins with %s", name, word)
-		}
+		assert.True(t, strings.Contains(runbook, "\n### "+name+"\n\n"+word+". "), "deploy/README.md", name, word)
 	}
 	if *update {
 		assert.NoError(t, os.WriteFile(path, []byte(rules), 0o644))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 )
 
@@ -114,13 +115,9 @@ func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
 			if f.Level != OK {
 				wrong = append(wrong, f)
 			}
-			if f.ID == "" != (f.Level == OK) {
-				t.Errorf("%s: %+v", c.id, f)
-			}
+			assert.True(t, (f.ID == "") == (f.Level == OK), c.id, f)
 		}
-		if !slices.IsSortedFunc(all, WorstFirst) {
-			t.Errorf("%s: not the worst first", c.id)
-		}
+		assert.True(t, slices.IsSortedFunc(all, WorstFirst), "not the worst first", c.id)
 		if len(wrong) != 1 {
 			t.Errorf("%s: found %+v", c.id, wrong)
 			continue
@@ -138,9 +135,7 @@ func TestAFullDiskSaysHowMuchRoomIsMissing(t *testing.T) {
 	running := Of(Facts{Orders: Orders{Stopped: full, Full: true, Folder: "/var"}})[0]
 	start, _ := Storage("/var/t.db", "me", full)
 	for _, f := range []Finding{running, start} {
-		if f.ID != DiskFull || f.Detail != "at /var: 3 MB are free, 34 MB are needed" {
-			t.Errorf("got %+v", f)
-		}
+		assert.True(t, f.ID == DiskFull && f.Detail == "at /var: 3 MB are free, 34 MB are needed", f)
 	}
 }
 

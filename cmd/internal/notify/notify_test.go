@@ -34,9 +34,7 @@ func TestATroubleIsToldOnceWhenItBeginsAndOnceWhenItIsOver(t *testing.T) {
 		k.expect()
 		k.wait(time.Hour)
 		k.expect("-grill")
-		if n := testutil.ToFloat64(k.n.sent.WithLabelValues("boss", "sent")); n != 2 {
-			t.Errorf("%v messages are counted", n)
-		}
+		assert.Equal(t, testutil.ToFloat64(k.n.sent.WithLabelValues("boss", "sent")), 2)
 	})
 }
 
@@ -112,9 +110,7 @@ func TestWhatIsNewIsToldWhateverIsOld(t *testing.T) {
 					}
 					for _, f := range []finding.Finding{first, second} {
 						for _, want := range []string{f.ID + "\n", f.Text + "\n", "What to do: " + f.Do + "\n"} {
-							if strings.Count(texts, want) == 0 {
-								t.Errorf("%s, %s: told\n%s, without %q", order, first.ID, texts, want)
-							}
+							assert.True(t, strings.Contains(texts, want), order, first.ID, texts, want)
 						}
 					}
 				})
@@ -149,9 +145,8 @@ func TestWhatNeedsAPersonAndLastsIsToldAgain(t *testing.T) {
 		if title := k.messages[len(k.messages)-1].Title; title != "Harbour Grill: still: database: wrong" {
 			t.Error(title)
 		}
-		if k.messages[0].id() == k.messages[1].id() {
-			t.Error("a receiver would take the repetition for the same message")
-		}
+		assert.True(t, k.messages[0].id() != k.messages[1].id(),
+			"a receiver would take the repetition for the same message")
 		k.stop()
 		k.start(conf) // it remembers when it told
 		k.wait(4 * time.Hour)
@@ -248,9 +243,7 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 		k.start(conf)
 		k.wait(time.Hour)
 		k.expect()
-		if len(k.slips) != 1 {
-			t.Errorf("%d slips", len(k.slips))
-		}
+		assert.Equal(t, len(k.slips), 1)
 		k.stop()
 		// It is repaired while the daemon is down.
 		k.findings = []finding.Finding{topic(finding.Warn, "disk")}
@@ -265,9 +258,7 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 		k.findings = append(k.findings, down("grill")) // again, so that paper is due again
 		k.wait(2 * time.Hour)
 		k.expect("+grill")
-		if len(k.slips) != 2 {
-			t.Errorf("%d slips", len(k.slips))
-		}
+		assert.Equal(t, len(k.slips), 2)
 		since := k.messages[len(k.messages)-2].Ended[0].Since
 		if d := k.messages[len(k.messages)-2].At.Sub(since); d < time.Hour {
 			t.Errorf("it was wrong since %v", d)
@@ -298,9 +289,7 @@ func TestWhatWasOverBeforeItCouldBeDeliveredIsNotTold(t *testing.T) {
 		k.findings = []finding.Finding{down("bar")}
 		k.wait(30 * time.Minute)
 		failed := testutil.ToFloat64(k.n.sent.WithLabelValues("boss", "failed"))
-		if failed < 5 || failed > 12 {
-			t.Errorf("%v attempts in an hour", failed)
-		}
+		assert.True(t, failed >= 5 && failed <= 12, "attempts in an hour", failed)
 		k.err = nil
 		k.wait(2 * lastRetry)
 		k.expect("+bar")
@@ -361,9 +350,7 @@ func TestADeliveryThatHangsEndsAndDelaysNoOther(t *testing.T) {
 		k.hangs = true
 		k.findings = []finding.Finding{down("grill")}
 		k.wait(conf.After + 2*every)
-		if len(k.slips) != 1 {
-			t.Error("no slip")
-		}
+		assert.Equal(t, len(k.slips), 1)
 		k.wait(sendTimeout)
 		k.hangs = false
 		k.wait(2*firstRetry + every)
@@ -385,12 +372,8 @@ func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
 	want := "grill: cover open; 3 tickets wait\ntcp://10.0.0.9\nWhat to do: close the cover\nSince 19:32\n\n" +
 		"disk: 90 MB free\nSince Thu 19 Nov 19:40\n\nbar: paper out: over after 2h0m\n\n" +
 		"ticketrail at Harbour Grill, " + m.Host
-	if m.Text != want {
-		t.Errorf("got\n%s\nwant\n%s", m.Text, want)
-	}
-	if m.Title != "Harbour Grill: 2 things began: grill: cover open; 3 tickets wait" {
-		t.Error(m.Title)
-	}
+	assert.Equal(t, m.Text, want)
+	assert.Equal(t, m.Title, "Harbour Grill: 2 things began: grill: cover open; 3 tickets wait")
 	night := time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC) // half past midnight there
 	disk.Since = night
 	late := &Message{Began: []Event{disk}}
@@ -405,9 +388,7 @@ func TestTheMessageSaysWhereWhatSinceWhenAndWhatToDo(t *testing.T) {
 		"over: bar: paper out":                     {Ended: []Event{over}},
 		"2 things are over: over: bar: paper out":  {Ended: []Event{over, over}},
 	} {
-		if got := m.headline(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		assert.Equal(t, m.headline(), want)
 	}
 }
 
@@ -487,9 +468,7 @@ func (k *kitchen) send(ctx context.Context, m *Message) error {
 	var what []string
 	for _, e := range m.Began {
 		what = append(what, "+"+e.Subject)
-		if e.Examples != nil {
-			k.t.Error("a message has lines of orders")
-		}
+		assert.True(k.t, e.Examples == nil, "a message has lines of orders")
 	}
 	for _, e := range m.Ended {
 		what = append(what, "-"+e.Subject)
@@ -509,9 +488,7 @@ func (k *kitchen) wait(d time.Duration) {
 // expect compares the messages since the last call.
 func (k *kitchen) expect(want ...string) {
 	k.t.Helper()
-	if fmt.Sprint(k.got) != fmt.Sprint(want) {
-		k.t.Errorf("told %q, want %q", k.got, want)
-	}
+	assert.Equal(k.t, fmt.Sprint(k.got), fmt.Sprint(want))
 	k.got = nil
 }
 

@@ -44,12 +44,8 @@ func TestWhatBecomesOfATicketIsToldOnceWithItsProof(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 		b, err := json.Marshal(r.got)
-		if err != nil || strings.Contains(string(b), "Egg") {
-			t.Errorf("it says what was ordered: %s", b)
-		}
-		if r.ids[0] == r.ids[1] || r.ids[1] == r.ids[2] {
-			t.Error(r.ids)
-		}
+		assert.True(t, err == nil && !strings.Contains(string(b), "Egg"), "it says what was ordered", string(b))
+		assert.True(t, r.ids[0] != r.ids[1] && r.ids[1] != r.ids[2], r.ids)
 	})
 }
 
@@ -63,22 +59,16 @@ func TestAReceiverThatFailsIsAskedEverMoreSeldomAndGetsEverythingWhenItIsBack(t 
 			t.Error("a finding after half a minute:", f)
 		}
 		after(24 * time.Hour)
-		if r.tries < 24*60/10 || r.tries > 24*60/2 {
-			t.Errorf("%d attempts in a day", r.tries)
-		}
+		assert.True(t, r.tries >= 24*60/10 && r.tries <= 24*60/2, "attempts in a day", r.tries)
 		f, ok := told.Finding()
 		if !ok || !strings.Contains(f.Text, "4 outcomes not taken") ||
 			!strings.Contains(f.Detail, "it answered 500") {
 			t.Errorf("%v %+v", ok, f)
 		}
-		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
-			t.Errorf("%d warnings:\n%s", n, log)
-		}
+		assert.Equal(t, strings.Count(log.String(), "level=WARN"), 1, log)
 		r.set(nil)
 		after(8 * time.Minute)
-		if got := r.types(); got != "ticket.accepted ticket.accepted ticket.late ticket.late" {
-			t.Error(got)
-		}
+		assert.Equal(t, r.types(), "ticket.accepted ticket.accepted ticket.late ticket.late")
 		if _, ok := told.Finding(); ok || !strings.Contains(log.String(), "taken again") {
 			t.Errorf("it still fails:\n%s", log)
 		}
@@ -93,9 +83,7 @@ func TestARepairedConfigurationIsTriedAtOnce(t *testing.T) {
 		r.set(nil)
 		told.Use(*told.conf.Load())
 		synctest.Wait()
-		if r.types() != "ticket.accepted ticket.late" {
-			t.Error(r.types())
-		}
+		assert.Equal(t, r.types(), "ticket.accepted ticket.late")
 	})
 }
 

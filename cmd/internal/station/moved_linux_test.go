@@ -40,9 +40,7 @@ func TestAPrinterThatDHCPMovedGetsItsTickets(t *testing.T) {
 	cmd.Env = append(os.Environ(), inside+"=1")
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
-	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
-		t.Errorf("inside: %v", err)
-	}
+	assert.True(t, err == nil && bytes.Contains(out, []byte("--- PASS: "+t.Name())), err)
 }
 
 func moveAPrinter(t *testing.T) {
@@ -78,9 +76,7 @@ func moveAPrinter(t *testing.T) {
 		for {
 			proof, err := s.active.Load().stations["grill"].Lane().Station.Print(ctx, d, begin)
 			if err == nil {
-				if proof != ticket.Confirmed {
-					t.Errorf("the ticket is %s", proof)
-				}
+				assert.Equal(t, proof, ticket.Confirmed)
 				return
 			}
 			t.Log(err)
@@ -109,16 +105,12 @@ func moveAPrinter(t *testing.T) {
 	check := askPrinters(t.Context(), conf)[0].Device
 	want := "tcp://" + home + ":9100 has the MAC address " + otherMAC + " and not " + grillMAC + ": another device " +
 		"has this address; is the printer on? if it was replaced, correct its mac"
-	if check.State != printer.Unreachable || check.Err != want {
-		t.Errorf("%+v, want %s", check, want)
-	}
+	assert.True(t, check.State == printer.Unreachable && check.Err == want, check, want)
 	printOne()
 	printOne() // at once, now that it is known
 	d := state()
 	moved := "was found at tcp://" + away + ":9100, not at tcp://" + home + ":9100"
-	if d.Moved != moved || !strings.Contains(d.Advice, "router") {
-		t.Errorf("%+v", d)
-	}
+	assert.True(t, d.Moved == moved && strings.Contains(d.Advice, "router"), d)
 	if a, b := grill.printer.TicketCount(), till.printer.TicketCount(); a != 3 || b != 0 {
 		t.Errorf("%d tickets at the printer, %d at the other device", a, b)
 	}
@@ -127,9 +119,7 @@ func moveAPrinter(t *testing.T) {
 	assert.NoError(t, err)
 	s.Swap(built)
 	printOne()
-	if n := till.printer.TicketCount(); n != 1 {
-		t.Errorf("without mac %d tickets came out at the other device", n)
-	}
+	assert.Equal(t, till.printer.TicketCount(), 1, "without mac")
 }
 
 // command runs a command in the network namespace of the calling thread.

@@ -39,13 +39,9 @@ func TestAReloadWithOtherWordsChangesWhatIsAnAlarm(t *testing.T) {
 		assert.NoError(t, err)
 		assert.NoError(t, os.Remove(out))
 		want := slices.Contains(words, "fish") // this model cannot print white on black
-		if got := bytes.Contains(printed, []byte("****")); got != want {
-			t.Errorf("with %q it prints %q", words, printed)
-		}
+		assert.Equal(t, bytes.Contains(printed, []byte("****")), want, words, printed)
 		preview := layout.Plain(layout.ComposeWith(d, look), 33)
-		if got := strings.Contains(preview, "****"); got != want {
-			t.Errorf("with %q the preview is\n%s", words, preview)
-		}
+		assert.Equal(t, strings.Contains(preview, "****"), want, words, preview)
 	}
 }
 
@@ -58,9 +54,8 @@ func TestTheVenuePrintsOnlyIfThereAreSeveral(t *testing.T) {
 	two.Venues = []config.Venue{{Name: "Harbour Grill"}, {Name: "Beach Bar"}}
 	built, err := s.Build(two)
 	assert.NoError(t, err)
-	if built.stations["grill"] == one.stations["grill"] {
-		t.Error("the printer is the same although there is a second venue to tell apart")
-	}
+	assert.True(t, built.stations["grill"] != one.stations["grill"],
+		"the printer is the same although there is a second venue to tell apart")
 	for _, c := range []*config.Config{conf, two} {
 		o, err := LayoutOptions(c, "grill")
 		assert.NoError(t, err)
@@ -68,9 +63,8 @@ func TestTheVenuePrintsOnlyIfThereAreSeveral(t *testing.T) {
 			t.Errorf("%d venues: the header is %q", len(c.Venues), o.Header)
 		}
 	}
-	if !slices.Equal(conf.Printers[0].Layout.Header, layout.HeaderFields()) {
-		t.Errorf("the configuration was changed: %q", conf.Printers[0].Layout.Header)
-	}
+	assert.True(t, slices.Equal(conf.Printers[0].Layout.Header, layout.HeaderFields()),
+		"the configuration was changed", conf.Printers[0].Layout.Header)
 }
 
 func TestEveryKeyOfTheLayoutReachesTheTicket(t *testing.T) {

@@ -22,9 +22,7 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	same, err := s.Build(configOfEveryKind())
 	assert.NoError(t, err)
 	for name, st := range prev.stations {
-		if same.stations[name] != st {
-			t.Errorf("%s is another one although nothing changed", name)
-		}
+		assert.True(t, same.stations[name] == st, "is another one although nothing changed", name)
 	}
 	changed := configOfEveryKind()
 	changed.Printers[0].Copies = 2
@@ -34,18 +32,15 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	next, err := s.Build(changed)
 	assert.NoError(t, err)
 	for name, st := range prev.stations {
-		if next.stations[name] == st {
-			t.Errorf("%s is the same although its configuration changed", name)
-		}
+		assert.True(t, next.stations[name] != st, "is the same although its configuration changed", name)
 	}
 	if next.stations["grill"].(*paper).device != prev.stations["grill"].(*paper).device || next.drawer != prev.drawer {
 		t.Error("another number of copies is another station at the same device, with the same letters")
 	}
 	pass := s.screens.passes["pass"]
 	s.Swap(next)
-	if s.screens.passes["pass"] != pass || pass == nil {
-		t.Error("the pass is another one although nothing about it changed")
-	}
+	assert.True(t, s.screens.passes["pass"] == pass && pass != nil,
+		"the pass is another one although nothing about it changed")
 }
 
 func TestAPassSaysWhatIsReadyInsteadOfTheScreensThatItShows(t *testing.T) {
