@@ -3,10 +3,8 @@ package sim
 import (
 	"bytes"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +21,7 @@ type exchange struct {
 	venue  string // canonical id; empty until the token is known
 
 	status int // 0: there is no answer yet
-	header http.Header
+	header http.Header // of the answer
 	body   []byte
 }
 
@@ -139,8 +137,6 @@ func (x *exchange) me() {
 
 // write sends the answer.
 func (x *exchange) write(w http.ResponseWriter) {
-	maps.Copy(w.Header(), x.header)
-	w.Header().Set("Content-Length", strconv.Itoa(len(x.body)))
 	w.WriteHeader(x.status)
 	_, _ = w.Write(x.body)
 }

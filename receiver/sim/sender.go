@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"ticketrail/receiver/contract"
 )
@@ -95,6 +94,7 @@ const (
 	// "exponential backoff" and gives no figure.
 	firstPause = time.Second
 	maxAnswer  = 64 << 10 // bytes of an answer that are read; ticketrail's have about 60
+	mostQuoted = 200      // bytes of an answer, or of an error, that are shown
 )
 
 // Send posts an order by the service's rules (section 6.3): it waits 5 s for an answer, and
@@ -217,7 +217,7 @@ func reasonOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return errors.New(excerpt([]byte(err.Error()))) // net/http quotes the other side's bytes
+	return errors.New(contract.OneLine(err.Error(), mostQuoted)) // net/http quotes the other side's bytes
 }
 
 // sleep returns false if ctx ends first.
@@ -251,22 +251,8 @@ func (j Job) report(log *slog.Logger, o Order) {
 	level := slog.LevelInfo
 	if !j.Accepted() {
 		level = slog.LevelError
-		args = append(args, "problem", j.Problem, "answer", excerpt(j.Answer))
+		args = append(args, "problem", j.Problem, "answer", contract.OneLine(string(j.Answer), mostQuoted))
 	}
 
 	log.Log(context.Background(), level, "job", args...)
-}
-
-// excerpt is the beginning of an answer on one line, without control characters: an endpoint must
-// not be able to control the terminal.
-func excerpt(b []byte) string {
-	const most = 200
-
-	text := strings.ToValidUTF8(string(b[:min(len(b), most)]), "")
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.TrimSpace(text))
 }

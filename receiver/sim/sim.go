@@ -144,7 +144,7 @@ func endpoints(prefix, labor string) map[string]endpoint {
 // A fault is chosen before the request is checked: a service that is down answers 500 to a wrong
 // request too.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{s: s, r: r, began: time.Now(), header: http.Header{}}
+	x := &exchange{s: s, r: r, began: time.Now(), header: w.Header()}
 	endpoint, ok := s.endpoints[r.URL.Path]
 	if !ok {
 		x.refuse(http.StatusNotFound, "not_found", "there is no such endpoint; paths begin with "+s.o.Prefix+"/")

@@ -2,8 +2,11 @@ package sim
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
+	"io"
 	"math/rand/v2"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -17,21 +20,13 @@ import (
 // order does not change the staff.
 func newRand(seed uint64, purpose ...string) *rand.Rand {
 	hash := fnv.New64a()
-	for _, p := range purpose {
-		hash.Write([]byte(p))
-		hash.Write([]byte{0})
-	}
+	_, _ = io.WriteString(hash, strings.Join(purpose, "\x00")+"\x00")
 	return rand.New(rand.NewPCG(seed, hash.Sum64()))
 }
 
-// newID is a random UUID (version 4), drawn from r.
+// newID is a UUID, drawn from r.
 func newID(r *rand.Rand) string {
-	var u uuid.UUID
-	binary.BigEndian.PutUint64(u[:8], r.Uint64())
-	binary.BigEndian.PutUint64(u[8:], r.Uint64())
-	// Version 4 and the variant of RFC 9562.
-	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
-	return u.String()
+	return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, r.Uint64(), r.Uint64())).String()
 }
 
 // Staff is the nth employee of a venue, from 0. It depends on the arguments only: [Orders] and
