@@ -20,7 +20,7 @@ type exchange struct {
 	faults []Fault
 	venue  string // canonical id; empty until the token is known
 
-	status int // 0: there is no answer yet
+	status int         // 0: there is no answer yet
 	header http.Header // of the answer
 	body   []byte
 }
