@@ -82,30 +82,25 @@ func checkVenue(v store.VenueEntry) error {
 
 // showAdded shows the address to enter at the service, and the steps on the box.
 func (c *cli) showAdded(conf *config.Relay, v store.VenueEntry, file string) error {
-	var b page
-	b.add("added %s", v.Name)
 	address, secretFile := doctor.WebhookAddress(conf.With(nil), config.Venue{})
-	b.add("")
-	b.add("The service posts for %s to:", v.Name)
-	b.add("  %s", address)
 	if secretFile != "" {
-		b.add("  and behind that the first line of %s", secretFile)
+		address += "\n  and behind that the first line of " + secretFile
 	}
-	b.WriteString(c.boxLines(conf, v.ID, file))
-	return write(c.out, b.String())
+	return write(c.out, fmt.Sprintf("added %s\n\nThe service posts for %[1]s to:\n  %s\n%s", v.Name, address,
+		boxLines(conf, v.ID, file)))
 }
 
 // boxLines are for the configuration of the box.
-func (c *cli) boxLines(conf *config.Relay, id, file string) string {
-	var b page
-	b.add("")
-	b.add("Copy %s to the box, and there:", file)
-	b.add("  install -m640 -g ticketrail %s /etc/ticketrail/relay.token", filepath.Base(file))
-	b.WriteString("Write into its configuration:\nsource:\n")
-	b.add("  url: %s", cmp.Or(conf.Receiver.ExternalURL, "https:// and the name of the load balancer"))
-	b.add("  token_file: relay.token")
-	b.add("  venue: %s", id)
-	return b.String()
+func boxLines(conf *config.Relay, id, file string) string {
+	return fmt.Sprintf(`
+Copy %s to the box, and there:
+  install -m640 -g ticketrail %s /etc/ticketrail/relay.token
+Write into its configuration:
+source:
+  url: %s
+  token_file: relay.token
+  venue: %s
+`, file, filepath.Base(file), cmp.Or(conf.Receiver.ExternalURL, "https:// and the name of the load balancer"), id)
 }
 
 func (c *cli) relayVenuesList() *cobra.Command {
@@ -120,17 +115,11 @@ func (c *cli) relayVenuesList() *cobra.Command {
 }
 
 func (c *cli) showRelayVenues(a *relay.Admin) error {
-	type venue struct {
-		ID       string   `json:"id"`
-		Name     string   `json:"name"`
-		Timezone string   `json:"timezone,omitempty"`
-		Devices  []string `json:"devices"` // empty: all
-	}
-
-	all := []venue{}
+	all := []store.VenueEntry{}
 	rows := newTable(c.out, "VENUE", "ZONE", "DEVICES", "ID")
 	for _, v := range a.Venues {
-		all = append(all, venue{v.ID, v.Name, v.Timezone, append([]string{}, v.Devices...)})
+		v.Token = "" // its hash is for the relays
+		all = append(all, v)
 		rows.row(v.Name, cmp.Or(v.Timezone, "-"), cmp.Or(strings.Join(v.Devices, ", "), "all"), v.ID)
 	}
 
@@ -153,7 +142,7 @@ or replaced. Orders wait until the new file is there.`,
 		if err := a.Renew(ctx, v, file); err != nil {
 			return fmt.Errorf("renew the token of %s: %w", v.Name, err)
 		}
-		return write(c.out, layout.Clean("renewed "+v.Name)+"\n"+c.boxLines(a.Conf, v.ID, file))
+		return write(c.out, layout.Clean("renewed "+v.Name)+"\n"+boxLines(a.Conf, v.ID, file))
 	})
 }
 

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
@@ -19,64 +20,43 @@ const (
 	// maxReport is many times the size of a source.Box.
 	maxReport = 4 << 10
 	maxBoxID  = 100
-	// twoBoxesFor is how long two boxes with one token are remembered.
-	twoBoxesFor = 10 * time.Minute
 )
 
-// A BoxState is the knowledge of a relay about the box of a venue.
-type BoxState struct {
-	Ago      time.Duration `json:"ago"` // since it was last heard
+// A Box is the knowledge of a relay about the box of a venue. A time is zero if there was no such event since the
+// relay was started.
+type Box struct {
+	LastSeen time.Time     `json:"last_seen,omitzero"` // when a relay last had a report of it
 	Report   source.Report `json:"report"`
-	TwoBoxes bool          `json:"two_boxes,omitempty"`
+	TwoBoxes time.Time     `json:"two_boxes,omitzero"` // when two of them last asked in turn, with one token
 }
 
-type knownBox struct {
-	source.Box
-	at     time.Time
-	before string    // the id of the process before
-	two    time.Time // when that one was heard again; zero: never
-}
-
-// report tells all relays, this one included, of a box.
-func (d *Door) report(venue string, box source.Box) {
-	if data, err := json.Marshal(box); err == nil {
-		_ = d.stream.nc.Publish(boxesSubject+"."+venue, data)
-	}
-}
-
-// noteReport notes the report of a relay. A process that is heard again after another one has not been started anew:
-// they are two boxes.
+// noteReport notes the report of a box, which it sent to any relay. A process that is heard again after another one has
+// not been started anew: they are two boxes.
 func (d *Door) noteReport(m *nats.Msg) {
 	var box source.Box
-	if json.Unmarshal(m.Data, &box) != nil {
+	if json.Unmarshal(m.Data, &box) != nil || len(box.ID) > maxBoxID {
 		return
 	}
 	venue := strings.TrimPrefix(m.Subject, boxesSubject+".")
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	b := d.boxes[venue]
-	if box.ID != b.ID {
-		if box.ID == b.before {
-			b.two = time.Now()
+	known, last := d.boxes[venue], d.processes[venue]
+	known.Report, known.LastSeen = box.Report, time.Now()
+	if box.ID != last[0] {
+		if box.ID == last[1] {
+			known.TwoBoxes = time.Now()
 		}
-		b.before = b.ID
+		d.processes[venue] = [2]string{box.ID, last[0]}
 	}
-
-	b.Box, b.at = box, time.Now()
-	d.boxes[venue] = b
+	d.boxes[venue] = known
 }
 
 // Boxes has the known boxes, by their venues.
-func (d *Door) Boxes() map[string]BoxState {
+func (d *Door) Boxes() map[string]Box {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-
-	all := map[string]BoxState{}
-	for venue, b := range d.boxes {
-		all[venue] = BoxState{time.Since(b.at), b.Report, time.Since(b.two) < twoBoxesFor}
-	}
-	return all
+	return maps.Clone(d.boxes)
 }
 
 // tell answers a question for the known boxes.
@@ -87,7 +67,7 @@ func (d *Door) tell(m *nats.Msg) {
 }
 
 // Boxes asks all relays for the boxes that they know, until ctx ends, and says how many have answered.
-func (s *Stream) Boxes(ctx context.Context) (all map[string]BoxState, relays int, err error) {
+func (s *Stream) Boxes(ctx context.Context) (all map[string]Box, relays int, err error) {
 	inbox := s.nc.NewInbox()
 	answers, err := s.nc.SubscribeSync(inbox)
 	if err != nil {
@@ -99,23 +79,22 @@ func (s *Stream) Boxes(ctx context.Context) (all map[string]BoxState, relays int
 		return nil, 0, err
 	}
 
-	all = map[string]BoxState{}
+	all = map[string]Box{}
 	for {
 		msg, err := answers.NextMsgWithContext(ctx)
 		if err != nil {
 			return all, relays, nil // there is no other end
 		}
 
-		var one map[string]BoxState
+		var one map[string]Box
 		if json.Unmarshal(msg.Data, &one) != nil {
 			continue // no relay listens
 		}
 
 		relays++
-		for venue, h := range one {
-			if known, ok := all[venue]; !ok || h.Ago < known.Ago {
-				h.TwoBoxes = h.TwoBoxes || known.TwoBoxes
-				all[venue] = h
+		for venue, box := range one {
+			if box.LastSeen.After(all[venue].LastSeen) {
+				all[venue] = box
 			}
 		}
 	}

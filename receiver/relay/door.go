@@ -48,12 +48,13 @@ type Door struct {
 
 	changed chan struct{} // has a value when the venues may have changed
 
-	mu       sync.Mutex          // guards the fields below
-	tokens   map[string]string   // the venues, by the hashes of their tokens
-	complete bool                // all venues are among them
-	rooms    map[string]*room    // of the venues whose boxes have asked
-	boxes    map[string]knownBox // by their venues
-	closed   bool
+	mu        sync.Mutex           // guards the fields below
+	tokens    map[string]string    // the venues, by the hashes of their tokens
+	complete  bool                 // all venues are among them
+	rooms     map[string]*room     // of the venues whose boxes have asked
+	boxes     map[string]Box       // by their venues
+	processes map[string][2]string // the last two that reported, by their venues
+	closed    bool
 }
 
 // HashToken is a token as the bucket has it.
@@ -70,7 +71,7 @@ func (s *Stream) NewDoor(secret string, caller func(*http.Request) string, reg p
 	block, _ := aes.NewCipher(key[:]) // with a key of this size, neither fails
 	seal, _ := cipher.NewGCMWithRandomNonce(block)
 	door := &Door{stream: s, caller: caller, seal: seal, wrong: newStrangers(reg), rooms: map[string]*room{},
-		boxes: map[string]knownBox{}, changed: make(chan struct{}, 1)}
+		boxes: map[string]Box{}, processes: map[string][2]string{}, changed: make(chan struct{}, 1)}
 
 	for subject, handle := range map[string]nats.MsgHandler{
 		subjects + ".>": door.stored, boxesSubject + ".*": door.noteReport, boxesSubject: door.tell,
@@ -187,10 +188,8 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 		return nil, false
 	}
 
-	var box source.Box
-	if len(r.Header.Get(source.HeaderBox)) <= maxReport &&
-		json.Unmarshal([]byte(r.Header.Get(source.HeaderBox)), &box) == nil && len(box.ID) <= maxBoxID {
-		d.report(p.venue, box)
+	if report := r.Header.Get(source.HeaderBox); len(report) <= maxReport { // all relays hear it, this one included
+		_ = d.stream.nc.Publish(boxesSubject+"."+p.venue, []byte(report))
 	}
 	return p, true
 }

@@ -262,7 +262,7 @@ func (r *relay) waits(venue string) int {
 }
 
 // siteOf waits until n requests of a venue wait at the servers, and returns its state then.
-func siteOf(t *testing.T, s *Stream, boxes map[string]BoxState, venue string, n uint64) (found Site) {
+func siteOf(t *testing.T, s *Stream, boxes map[string]Box, venue string, n uint64) (found Site) {
 	t.Helper()
 	patiently(t, func() error {
 		sites, err := s.Sites(t.Context(), boxes)

@@ -115,8 +115,10 @@ func leaderOf(t *testing.T, s *Stream) (leader int) {
 	waitFor(t, "the stream has a leader", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		state, err := s.State(ctx)
-		leader = slices.Index([]string{"n1", "n2", "n3"}, state.Leader)
+		info, err := s.stream.Info(ctx)
+		if err == nil {
+			leader = slices.Index([]string{"n1", "n2", "n3"}, info.Cluster.Leader)
+		}
 		return err == nil && leader >= 0
 	})
 	return leader

@@ -92,7 +92,8 @@ func TestOfTwoBoxesWithOneTokenEachRequestIsWithOne(t *testing.T) {
 		accept(t, s, request(venue, time.Now().String(), "soup"))
 		all.Lock()
 		defer all.Unlock()
-		return len(took) > n && d.Boxes()[venue].TwoBoxes && other.Boxes()[venue].TwoBoxes
+		return len(took) > n && !d.Boxes()[venue].TwoBoxes.IsZero() &&
+			!other.Boxes()[venue].TwoBoxes.IsZero()
 	})
 	all.Lock()
 	defer all.Unlock()
@@ -114,7 +115,7 @@ func TestAnotherProcessOfTheSameBoxIsNoSecondBox(t *testing.T) {
 		b.wait(t, 1)
 		stop()
 	}
-	if d.Boxes()[venue].TwoBoxes {
+	if !d.Boxes()[venue].TwoBoxes.IsZero() {
 		t.Error("a box that was started three times is taken for two")
 	}
 }

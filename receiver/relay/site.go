@@ -9,34 +9,29 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
-
-	"ticketrail/receiver/source"
 )
 
 // readsAtOnce is how many questions the servers are asked at once.
 const readsAtOnce = 32
 
-// A Site is the state of a venue and its box. A time is zero if there was no such event: since the relays were started
-// (LastSeen), or since the servers were (LastFetch); Oldest, if none waits.
+// A Site is the state of a venue and its box.
 type Site struct {
-	ID        string        `json:"id"` // of the venue
-	Entry     VenueEntry    `json:"-"`
-	Removed   bool          `json:"-"`                   // it is no venue any more; of it, all else is zero
-	LastSeen  time.Time     `json:"last_seen,omitzero"`  // when a relay last had a report of its box
-	Report    source.Report `json:"report"`              // of its box, then
-	TwoBoxes  bool          `json:"-"`                   // two boxes with its token ask in turn
-	Waiting   uint64        `json:"waiting"`             // requests that its box has not taken
-	Oldest    time.Time     `json:"oldest,omitzero"`     // when the first of them was stored
-	LastFetch time.Time     `json:"last_fetch,omitzero"` // when its box was last handed one
-	Behind    []string      `json:"-"`                   // servers that do not know how far the box is
+	ID      string     `json:"id"` // of the venue
+	Entry   VenueEntry `json:"-"`
+	Removed bool       `json:"-"` // it is no venue any more; of it, all else is zero
+	Box
+	Waiting   uint64    `json:"waiting"`             // requests that its box has not taken
+	Oldest    time.Time `json:"oldest,omitzero"`     // when the first of them was stored; zero: none waits
+	LastFetch time.Time `json:"last_fetch,omitzero"` // of its box, since the servers were started
+	Behind    []string  `json:"-"`                   // servers that do not know how far the box is
 }
 
-// Sites lists the venues, also those that were removed within the retention, with the reports of their boxes. The other
-// times are by the servers' clocks. It asks for each venue, so one that cannot be read costs no other: after an error,
-// it has those that could be read.
-func (s *Stream) Sites(ctx context.Context, boxes map[string]BoxState) ([]Site, error) {
+// Sites lists the venues, also those that were removed within the retention, with their boxes. Oldest and LastFetch are
+// by the servers' clocks. It asks for each venue, so one that cannot be read costs no other: after an error, it has
+// those that could be read.
+func (s *Stream) Sites(ctx context.Context, boxes map[string]Box) ([]Site, error) {
 	names := s.stream.ConsumerNames(ctx)
-	sites, now := []Site{}, time.Now()
+	sites := []Site{}
 
 	var group errgroup.Group
 	var mu sync.Mutex
@@ -50,8 +45,8 @@ func (s *Stream) Sites(ctx context.Context, boxes map[string]BoxState) ([]Site, 
 			if err != nil {
 				return err
 			}
-			if box, ok := boxes[name]; ok {
-				site.LastSeen, site.Report, site.TwoBoxes = now.Add(-box.Ago), box.Report, box.TwoBoxes
+			if !site.Removed {
+				site.Box = boxes[name]
 			}
 
 			mu.Lock()
@@ -107,7 +102,6 @@ type State struct {
 	MaxBytes        int64 // -1: as much as the servers have
 	MaxAge          time.Duration
 	Differs         string   // from its [Options]; empty: nothing
-	Leader          string   // empty: the server is alone
 	Servers         int      // that have a copy of the stream
 	Behind          []string // those that do not have all requests
 }
@@ -140,11 +134,7 @@ func (s *Stream) State(ctx context.Context) (State, error) {
 		return State{}, fmt.Errorf("ask for the state of the stream %s: %w", StreamName, explain(err))
 	}
 
-	state := State{Messages: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: info.Config.MaxBytes,
+	return State{Messages: info.State.Msgs, Bytes: info.State.Bytes, MaxBytes: info.Config.MaxBytes,
 		MaxAge: info.Config.MaxAge, Differs: differences(info.Config, s.o.wanted(info.Config)),
-		Servers: info.Config.Replicas, Behind: lagging(info.Cluster)}
-	if info.Cluster != nil {
-		state.Leader = info.Cluster.Leader
-	}
-	return state, nil
+		Servers: info.Config.Replicas, Behind: lagging(info.Cluster)}, nil
 }

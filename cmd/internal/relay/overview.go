@@ -38,12 +38,14 @@ const (
 	offlineFor = 5 * time.Minute
 	// stuckFor is how long an order may wait at the relay although its box is there.
 	stuckFor = 5 * time.Minute
+	// twoBoxesFor is how long two boxes with one token are remembered.
+	twoBoxesFor = 10 * time.Minute
 	// The stream refuses orders when it is full.
 	nearlyFull, almostFull = 0.7, 0.9
 )
 
 // look asks the servers. After an error, it has the sites that could be read, and no overview.
-func look(ctx context.Context, s *store.Stream, boxes map[string]store.BoxState) (Overview, []store.Site, error) {
+func look(ctx context.Context, s *store.Stream, boxes map[string]store.Box) (Overview, []store.Site, error) {
 	state, stateErr := s.State(ctx)
 	sites, err := s.Sites(ctx, boxes)
 	return overview(time.Now(), state, sites), sites, errors.Join(stateErr, err)
@@ -102,7 +104,7 @@ func (o *Overview) findSite(s Site) {
 		silent = "was never heard of"
 	}
 
-	if s.TwoBoxes {
+	if o.At.Sub(s.TwoBoxes) < twoBoxesFor {
 		o.venue(s.ID, "two_boxes", finding.Fail, s.Name+": two boxes fetch its orders with the same token, and each "+
 			"gets a part",
 			"switch one of them off; if one was lost, ticketrail relay venues renew "+s.ID)

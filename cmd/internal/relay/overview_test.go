@@ -37,8 +37,8 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 	problems := site(time.Second, 0, 0)
 	problems.Report.Problems = 1
 	two := site(time.Second, 0, 0)
-	two.TwoBoxes = true
-	fine := store.State{MaxBytes: 1000, Leader: "n1", MaxAge: 72 * time.Hour, Servers: 3}
+	two.TwoBoxes = at.Add(-time.Minute)
+	fine := store.State{MaxBytes: 1000, MaxAge: 72 * time.Hour, Servers: 3}
 	with := func(change func(*store.State)) store.State { s := fine; change(&s); return s }
 	full := func(bytes uint64) store.State { return with(func(s *store.State) { s.Bytes = bytes }) }
 	here := site(10*time.Second, 0, 0)
@@ -91,7 +91,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 
 func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 	site := func(name string, seen time.Time) store.Site {
-		return store.Site{ID: name, Entry: store.VenueEntry{ID: name, Name: name}, LastSeen: seen}
+		return store.Site{ID: name, Entry: store.VenueEntry{ID: name, Name: name}, Box: store.Box{LastSeen: seen}}
 	}
 	names := ""
 	sites := []store.Site{site("now", at), site("never", time.Time{}), site("yesterday", at.Add(-24*time.Hour))}
@@ -106,7 +106,7 @@ func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 // TestEachMetricOfTheAlertsIsThere: an alert on a metric that does not exist never fires.
 func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
 	w := &watch{notReady: func() string { return "" }}
-	o := overview(time.Now(), store.State{Leader: "n1", Servers: 2, Behind: []string{"n2"}},
+	o := overview(time.Now(), store.State{Servers: 2, Behind: []string{"n2"}},
 		[]store.Site{{ID: grill, Entry: store.VenueEntry{Name: "Grill"}, Waiting: 1, Oldest: time.Now()},
 			{ID: bar, Entry: store.VenueEntry{Name: "Grill"}}})
 	w.last.Store(&o)
@@ -138,7 +138,7 @@ func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
 		if series := seriesOf(t, w); !maps.Equal(series, want) {
 			t.Errorf("before it has seen anything the series are %v", series)
 		}
-		o := overview(time.Now(), store.State{Leader: "n1"}, []store.Site{{ID: grill, Waiting: 1}})
+		o := overview(time.Now(), store.State{Servers: 1}, []store.Site{{ID: grill, Waiting: 1}})
 		w.last.Store(&o)
 		time.Sleep(knownFor)
 		if series := seriesOf(t, w); series["ticketrail_relay_site_waiting"] != 1 {

@@ -92,26 +92,21 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer relay.nc.Close() // by then, each request that was begun has its answer
 
-	stoppable, stop := context.WithCancel(ctx)
-	group, running := errgroup.WithContext(stoppable) // it ends with ctx, or when a part fails
-	defer func() { stop(); _ = group.Wait() }()
-
+	parts, running := errgroup.WithContext(ctx) // it ends with ctx, or when a part fails
 	run := func(name string, part func(context.Context) error) {
-		group.Go(func() error {
+		parts.Go(func() error {
 			if err := part(running); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil
 		})
 	}
-
-	if err := relay.serve(running, run); err != nil && running.Err() == nil {
-		return err
-	}
+	parts.Go(func() error { return relay.serve(running, run) })
+	<-running.Done()
 
 	relay.log.Info("stopping", "reason", context.Cause(running))
 	relay.notify("STOPPING=1\nSTATUS=answering the current requests")
-	err = group.Wait()
+	err = parts.Wait()
 	relay.log.Info("stopped")
 
 	if ctx.Err() != nil {

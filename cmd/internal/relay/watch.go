@@ -152,7 +152,7 @@ func (*watch) Describe(chan<- *prometheus.Desc) {}
 
 // Collect exports the last overview.
 func (w *watch) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(name, help string, value float64, label ...string) { // its name and its value, or none
+	gauge := func(name, help string, value float64, label ...string) { // their names, then their values
 		half := len(label) / 2
 		ch <- daemon.Gauge(prometheus.NewDesc("ticketrail_"+name, help, label[:half], nil), value, label[half:]...)
 	}
@@ -170,26 +170,21 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 
-	seen := map[string]bool{}
 	for _, s := range latest.Sites {
-		if seen[s.Name] { // two files of two people
-			s.Name += " " + s.ID
+		site := func(name, help string, value float64) {
+			gauge(name, help, value, "venue", "id", s.Name, s.ID) // two may have one name
 		}
-		seen[s.Name] = true
-
-		gauge("relay_site_online", "Whether the venue's box was heard of within 75 seconds (1) or not (0).",
-			daemon.Truth(s.Online), "venue", s.Name)
-		gauge("relay_site_waiting", "Print requests that the venue's box has not fetched.",
-			float64(s.Waiting), "venue", s.Name)
+		site("relay_site_online", "Whether the venue's box was heard of within 75 seconds (1) or not (0).",
+			daemon.Truth(s.Online))
+		site("relay_site_waiting", "Print requests that the venue's box has not fetched.", float64(s.Waiting))
 		age := 0.0
 		if !s.Oldest.IsZero() {
 			age = max(0, time.Since(s.Oldest).Seconds())
 		}
-		gauge("relay_site_oldest_age_seconds", "How long the oldest of them waits; 0 if none does.",
-			age, "venue", s.Name)
+		site("relay_site_oldest_age_seconds", "How long the oldest of them waits; 0 if none does.", age)
 		if s.Open != nil {
-			gauge("opening_hours", "Whether the venue is open now (1) or not (0), by its hours. A venue without "+
-				"hours, or whose time zone is not known, has no series.", daemon.Truth(*s.Open), "venue", s.Name)
+			site("opening_hours", "Whether the venue is open now (1) or not (0), by its hours. A venue without "+
+				"hours, or whose time zone is not known, has no series.", daemon.Truth(*s.Open))
 		}
 	}
 
