@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ticketrail/receiver"
@@ -75,7 +76,10 @@ type Source struct {
 	o   Options
 	id  string // of this process
 	log *slog.Logger
-	sourceState
+
+	mu     sync.Mutex // guards the fields below
+	status Status     // without Oldest
+	stored time.Time  // when the request at hand was stored, by the clock of this process; zero: there is none
 
 	// The box as the relay was last told of it, and when it was looked at. Only Run uses them.
 	box    string
@@ -135,20 +139,14 @@ func (s *Source) round(ctx context.Context) (took bool, err error) {
 	case ctx.Err() != nil && arrival == nil:
 		return false, nil
 	case err != nil && !errors.Is(err, ErrNever):
-		if s.failed(err) {
-			s.log.Warn("nothing can be fetched from the relay", "err", err)
-		}
+		s.failed(err, nil)
 		return false, err
 	}
 
-	if s.reached(arrival) {
-		s.log.Info("connected to the relay", "behind", s.Status().Behind)
-	}
-
+	s.reached(arrival)
 	if arrival == nil {
 		return false, nil
 	}
-
 	err = s.take(ctx, *arrival, err)
 	return err == nil, err
 }
@@ -175,10 +173,7 @@ func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
 		s.log.Error("a request of the relay was given up; see ticketrail rejects list", "request", a.ID, "err", err)
 		ack.Result, ack.Reason = Refused, fmt.Sprintf("%.200q", err.Error())
 	case err != nil:
-		if s.refusedToTake(err) {
-			s.log.Error("an order of the relay cannot be stored; it is tried again, and the next ones wait",
-				"request", a.ID, "err", err)
-		}
+		s.failed(err, &a)
 		return err
 	}
 

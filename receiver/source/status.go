@@ -1,9 +1,6 @@
 package source
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 // A Status is the state of the connection to the relay, as the box knows it.
 type Status struct {
@@ -19,15 +16,8 @@ type Status struct {
 	TakenTotal, Failures, GivenUp int
 }
 
-// sourceState is the state of a Source.
-type sourceState struct {
-	mu     sync.Mutex // guards the fields below
-	status Status     // without Oldest
-	stored time.Time  // when the request at hand was stored, by the clock of this process; zero: there is none
-}
-
 // Status returns the present state.
-func (s *sourceState) Status() Status {
+func (s *Source) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -35,60 +25,57 @@ func (s *sourceState) Status() Status {
 	if !s.stored.IsZero() {
 		status.Oldest = max(1, time.Since(s.stored))
 	}
-
 	return status
 }
 
-// failed notes why nothing is fetched, and says whether that is new.
-func (s *sourceState) failed(err error) bool {
+// failed notes why nothing is fetched, or why a is not taken. A new reason is logged.
+func (s *Source) failed(err error, a *Arrival) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	isNew := s.status.Down.IsZero() || s.isNew(err)
-	s.status.Err, s.stored = err, time.Time{}
+	isNew := s.status.Err == nil || s.status.Err.Error() != err.Error()
+	s.status.Err = err
+	if a != nil {
+		s.status.Failures++
+		if isNew {
+			s.log.Error("an order of the relay cannot be stored; it is tried again, and the next ones wait",
+				"request", a.ID, "err", err)
+		}
+		return
+	}
+
+	s.stored = time.Time{}
+	if isNew || s.status.Down.IsZero() {
+		s.log.Warn("nothing can be fetched from the relay", "err", err)
+	}
 	if s.status.Down.IsZero() {
 		s.status.Down = time.Now()
 	}
-	return isNew
 }
 
-func (s *sourceState) isNew(err error) bool {
-	return s.status.Err == nil || s.status.Err.Error() != err.Error()
-}
-
-// reached notes that the relay has answered, with a or without a request, and says whether it did not before.
-func (s *sourceState) reached(a *Arrival) bool {
+// reached notes that the relay has answered, with a or without a request.
+func (s *Source) reached(a *Arrival) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	wasDown := !s.status.Down.IsZero()
 	if a == nil || wasDown {
 		s.status.Err = nil // otherwise it is why this request was not taken before
 	}
 
-	s.status.Down, s.status.Reported = time.Time{}, time.Now()
-	if a == nil {
-		s.stored = time.Time{}
-		s.behind(0)
-		return wasDown
+	s.status.Down, s.status.Reported, s.stored = time.Time{}, time.Now(), time.Time{}
+	s.behind(0)
+	if a != nil {
+		s.stored = time.Now().Add(-a.Age)
+		s.behind(a.behind + 1)
 	}
-
-	s.stored = time.Now().Add(-a.Age)
-	s.behind(a.behind + 1)
-	return wasDown
-}
-
-// refusedToTake notes why the request at hand is not taken, and says whether that is new.
-func (s *sourceState) refusedToTake(err error) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.status.Failures++
-	isNew := s.isNew(err)
-	s.status.Err = err
-	return isNew
+	if wasDown {
+		s.log.Info("connected to the relay", "behind", s.status.Behind)
+	}
 }
 
 // took notes that the request at hand has ended.
-func (s *sourceState) took(stored bool, behind uint64) {
+func (s *Source) took(stored bool, behind uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if stored {
@@ -102,7 +89,7 @@ func (s *sourceState) took(stored bool, behind uint64) {
 	s.behind(behind)
 }
 
-func (s *sourceState) behind(n uint64) {
+func (s *Source) behind(n uint64) {
 	s.status.Behind = n
 	switch {
 	case n == 0:

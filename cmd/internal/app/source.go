@@ -151,40 +151,33 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 		return nil
 	}
 
-	found := finding.Finding{Subject: config.TopicRelay, Since: st.Down}
+	var found finding.Finding
 	heard := "it has not heard of this box yet"
 	if !st.Reported.IsZero() {
 		heard = fmt.Sprintf("it heard of this box %s ago", finding.Age(now.Sub(st.Reported)))
 	}
-
-	waiting := "1 order waits"
-	if st.Behind != 1 {
-		waiting = fmt.Sprintf("%d orders wait", st.Behind)
-	}
+	waiting := fmt.Sprintf("orders that wait there: %d", st.Behind)
 
 	switch {
 	case st.Err == nil && !st.Down.IsZero() && now.Sub(st.Down) < connectingFor:
-		found.ID, found.Level, found.Text = "relay/connecting", finding.Warn, "connecting"
+		found = finding.New("relay/connecting", finding.Warn, "connecting", "", "")
 	case st.Err != nil && st.Down.IsZero(): // one is in hand, so the relay is there
-		found.ID, found.Level, found.Text, found.Detail = "relay/not_taken", finding.Fail,
-			waiting+" there: this box cannot take them", st.Err.Error()
-		found.Do = "nothing is lost; make room or wait: ticketrail printers list shows what waits, df how full the " +
-			"disk is"
+		found = finding.New("relay/not_taken", finding.Fail, "this box cannot take its orders",
+			waiting+"; "+st.Err.Error(), "nothing is lost; make room or wait: ticketrail printers list shows what "+
+				"waits, df how full the disk is")
 	case st.Err != nil || !st.Down.IsZero():
 		found = doctor.RelayFinding(conf, cmp.Or(st.Err, errNoAnswer))
-		found.Since = st.Down
-		found.Detail += fmt.Sprintf("; orders that waited there by then: %d; %s", st.Behind, heard)
+		found.Detail += "; by then, " + waiting + "; " + heard
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
-		found = finding.Finding{ID: "relay/behind", Level: finding.Warn, Subject: config.TopicRelay, Since: st.Since,
-			Text: waiting + " there and are being fetched"}
+		found = finding.New("relay/behind", finding.Warn, "orders are being fetched", waiting, "")
+	case st.Behind > 0:
+		found = finding.Fine(config.TopicRelay, "connected, "+waiting)
 	default:
-		found = finding.Finding{Level: finding.OK, Subject: config.TopicRelay, Detail: conf.URL + "; " + heard,
-			Text: "connected, nothing waits there"}
-		if st.Behind > 0 {
-			found.Text = "connected, " + waiting + " there"
-		}
+		found = finding.Fine(config.TopicRelay, "connected, nothing waits there")
+		found.Detail = conf.URL + "; " + heard
 	}
 
+	found.Since = cmp.Or(st.Down, st.Since)
 	return []finding.Finding{found}
 }
 
