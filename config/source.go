@@ -7,14 +7,15 @@ import "strings"
 // that comes both ways prints once. Without the webhook, set receiver.listen to "".
 type Source struct {
 	// URL is the relay's address, as https://orders.example.com. A proxy is used as the environment says (HTTPS_PROXY).
-	// Default none: there is no relay.
-	URL string `mapstructure:"url"`
+	// Default none: there is no relay. Needs a restart.
+	URL string `mapstructure:"url" reload:"restart"`
 	// TokenFile names the file that `ticketrail relay venues add` made for the venue. It is read for each request.
 	// Without it the daemon starts and says so: it takes the orders of the webhook, and fetches when the file is there.
-	TokenFile string `mapstructure:"token_file" file:"secret"`
+	// Another name needs a restart.
+	TokenFile string `mapstructure:"token_file" file:"secret" reload:"restart"`
 	// Venue is the id or the name of the venue whose requests are fetched. Default: the only venue. Load makes it an
-	// id.
-	Venue string `mapstructure:"venue"`
+	// id. Needs a restart.
+	Venue string `mapstructure:"venue" reload:"restart"`
 }
 
 // Enabled reports whether there is a relay.

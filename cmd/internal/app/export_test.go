@@ -51,22 +51,12 @@ func (a *App) Apply(conf *config.Config) error {
 }
 
 // TakeFromRelay stores a request that was fetched from a relay.
-func (a *App) TakeFromRelay(ctx context.Context, venue string, one source.Arrival) error {
-	return a.source.take(ctx, venue, one)
+func (a *App) TakeFromRelay(ctx context.Context, one source.Arrival) error {
+	return a.source.take(ctx, one)
 }
-
-// UseSource connects to another relay.
-func (a *App) UseSource(c config.Source) { a.source.use(c) }
 
 // Report is the box's report to the relay.
 func (a *App) Report() source.Report { return a.source.report() }
-
-// RelaySource fetches from the relay; nil without a connection.
-func (a *App) RelaySource() *source.Source {
-	a.source.mu.Lock()
-	defer a.source.mu.Unlock()
-	return a.source.source
-}
 
 // RelayFindings say how the connection to the relay is.
 func (a *App) RelayFindings() []finding.Finding { return a.source.findings(time.Now()) }

@@ -85,8 +85,7 @@ func (a *App) openReceiver(ctx context.Context, policy *receiver.Policy) (err er
 
 // openWorkers makes the parts that work by themselves: they fetch from a relay, and tell others of this daemon.
 func (a *App) openWorkers() {
-	a.source = &relaySource{receiver: a.receiver, rejects: a.rejects, all: a.findings, log: a.log,
-		end: func() {}}
+	a.source = newRelaySource(a.startConfig.Source, a.receiver, a.rejects, a.findings, a.log)
 	a.venues = venues{a.active.Load, a.service.zoneOf, a.receiver.LastRequest, a.o.Clock}
 	a.registry.MustRegister(a.source, a.venues)
 	a.address = &address{config: a.active.Load}
@@ -99,7 +98,7 @@ func (a *App) openWorkers() {
 		Store: a.queue.KV("notify"), Registerer: a.registry, Logger: a.log.With("component", "notify"),
 	})
 
-	// Also without a relay, a service or a screen: a reload may add the first one.
+	// Also without a service or a screen: a reload may add the first one.
 	a.serve = append(a.serve, server{"source", a.source.run}, server{"notify", a.notifier.Run},
 		server{"outcomes", a.outcomes.Run}, server{"display", a.stations.ServeScreens},
 		server{"service", a.service.run}, server{"address", a.address.run}, server{"database", watchDatabase(a.queue)})

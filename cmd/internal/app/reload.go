@@ -58,7 +58,6 @@ func (a *App) apply(s *snapshot) {
 	a.outcomes.Use(s.conf.Outcomes)
 	a.stations.Swap(s.stations)
 	a.notifier.Use(s.conf.Notify)
-	a.source.use(s.conf.Source)
 	a.metrics.Loaded(true)
 }
 

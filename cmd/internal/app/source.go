@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,78 +23,41 @@ import (
 // order: through the receiver into the queue. The source never keeps the daemon from starting, because the orders of
 // the webhook need no relay.
 type relaySource struct {
+	conf     config.Source
 	receiver *receiver.Receiver
 	rejects  *receiver.Rejects
 	all      func(context.Context) ([]finding.Finding, error) // the findings of this box
-	log      *slog.Logger
-
-	mu     sync.Mutex // guards the fields below
-	conf   config.Source
-	end    context.CancelFunc // ends the fetching with conf
-	source *source.Source     // it fetches with conf; nil: none does
+	source   *source.Source
 }
 
-// use applies a configuration. If anything of it has changed, the connection is made anew; the request in hand is
-// finished before that.
-func (s *relaySource) use(c config.Source) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c == s.conf {
-		return
-	}
-	s.conf, s.source = c, nil
-	s.end()
+func newRelaySource(conf config.Source, r *receiver.Receiver, rejects *receiver.Rejects,
+	all func(context.Context) ([]finding.Finding, error), log *slog.Logger,
+) *relaySource {
+	s := &relaySource{conf: conf, receiver: r, rejects: rejects, all: all}
+	s.source = source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token,
+		Transport: source.Transport(), Take: s.take, Report: s.report, Logger: log})
+	return s
 }
 
 // run fetches until ctx ends.
 func (s *relaySource) run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		session, end := context.WithCancel(ctx)
-		if one := s.begin(end); one != nil {
-			_ = one.Run(session) // nil when session has ended
-		}
-		<-session.Done()
-		end()
+	if !s.conf.Enabled() {
+		return nil
 	}
-
-	return nil
-}
-
-// begin makes the source of the present configuration, which fetches until it is given another one; nil: none.
-func (s *relaySource) begin(end context.CancelFunc) *source.Source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	conf := s.conf
-	if s.end = end; conf.Enabled() {
-		s.source = source.New(source.Options{URL: conf.URL, Venue: conf.Venue, Token: conf.Token,
-			Transport: source.Transport(), Report: s.report, Logger: s.log,
-			Take: func(ctx context.Context, a source.Arrival) error { return s.take(ctx, conf.Venue, a) }})
-	}
-	return s.source
-}
-
-// state is the configuration and the state of the connection. Between two configurations there is none.
-func (s *relaySource) state() (config.Source, source.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.source == nil {
-		return s.conf, source.Status{Down: time.Now()}
-	}
-	return s.conf, s.source.Status()
+	return s.source.Run(ctx)
 }
 
 // take stores one request. It returns nil when all of it is on stable storage; only then is the relay told. A crash
 // before that leaves it at the relay, a crash after it too: it comes again, and its id is known. A ticket that waits
 // for a printer holds up nothing here. While the queue is full, or the disk, the requests wait at the relay.
-func (s *relaySource) take(ctx context.Context, venue string, one source.Arrival) error {
+func (s *relaySource) take(ctx context.Context, one source.Arrival) error {
 	if one.Refused != nil { // by the relay, which has told the service
 		reject := *one.Refused
-		reject.Venue, reject.Fetched = venue, time.Now().UTC()
+		reject.Venue, reject.Fetched = s.conf.Venue, time.Now().UTC()
 		return s.rejects.Store(ctx, reject)
 	}
 
-	_, err := s.receiver.Relay(ctx, receiver.Relayed{Venue: venue, Device: one.Device, Received: one.Received,
+	_, err := s.receiver.Relay(ctx, receiver.Relayed{Venue: s.conf.Venue, Device: one.Device, Received: one.Received,
 		Age: one.Age, Body: one.Body})
 	refused, ok := errors.AsType[*receiver.Refused](err)
 	if !ok {
@@ -146,7 +108,7 @@ var errNoAnswer = errors.New("it does not answer")
 
 // findings say how the connection to the relay is; none without a relay.
 func (s *relaySource) findings(now time.Time) []finding.Finding {
-	conf, st := s.state()
+	conf, st := s.conf, s.source.Status()
 	if !conf.Enabled() {
 		return nil
 	}
@@ -186,7 +148,7 @@ func (*relaySource) Describe(chan<- *prometheus.Desc) {}
 
 // Collect exports the state of the connection, if there is a relay.
 func (s *relaySource) Collect(ch chan<- prometheus.Metric) {
-	conf, st := s.state()
+	conf, st := s.conf, s.source.Status()
 	if !conf.Enabled() {
 		return
 	}

@@ -47,12 +47,12 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 		if !errors.Is(err, source.ErrNever) {
 			t.Fatal(err)
 		}
-		k.must(k.App.TakeFromRelay(k.T.Context(), venueID, source.Arrival{Refused: &receiver.Reject{
+		k.must(k.App.TakeFromRelay(k.T.Context(), source.Arrival{Refused: &receiver.Reject{
 			Time: time.Now().Add(-2 * time.Hour), Venue: "another", Code: "invalid_json", Body: []byte("x")}}))
 		// Also when reading it took all the time there was, or it would be read again and again.
 		late, cancel := context.WithCancel(k.T.Context())
 		cancel()
-		err = k.App.TakeFromRelay(late, venueID, source.Arrival{
+		err = k.App.TakeFromRelay(late, source.Arrival{
 			Received: time.Now().Add(-4 * time.Hour).UTC(), Body: []byte(`{"records":8}`)})
 		if !errors.Is(err, source.ErrNever) {
 			t.Fatal(err)
@@ -83,11 +83,6 @@ func TestADaemonWithoutItsTokenPrintsWhatComesDirectly(t *testing.T) {
 			t.Errorf("systemctl says %s", s)
 		}
 		k.wantMetric(0, "ticketrail_source_up")
-		k.App.UseSource(config.Source{}) // as a reload does
-		k.Advance(time.Minute)
-		if s := k.finding(finding.Fail, "relay"); s != "" {
-			t.Errorf("without a relay: %s", s)
-		}
 	}, "grill")
 }
 
@@ -132,7 +127,7 @@ func bodyOf(id, number string, items ...string) string {
 
 // fetched passes on a request that the relay took some time ago.
 func (k *testDaemon) fetched(age time.Duration, body string) error {
-	return k.App.TakeFromRelay(k.T.Context(), venueID, source.Arrival{Device: device,
+	return k.App.TakeFromRelay(k.T.Context(), source.Arrival{Device: device,
 		Received: time.Now().Add(-age).UTC(), Age: age, Body: []byte(body)})
 }
 
