@@ -29,9 +29,9 @@ func TestAVenueThatARelayDoesNotKnowIsRefusedOnlyIfItsListIsNew(t *testing.T) {
 		}
 	}
 	may(true, "nothing was read")
-	s.watch.last.Store(&Overview{At: time.Now().Add(-2 * lookEvery)})
+	s.last.Store(&Overview{At: time.Now().Add(-2 * lookEvery)})
 	may(true, "it was read some time ago")
-	s.watch.last.Store(&Overview{At: time.Now()})
+	s.last.Store(&Overview{At: time.Now()})
 	may(false, "it was just read")
 	a.nc.Close()
 	may(true, "the relay is cut off")
@@ -92,24 +92,29 @@ func TestServersWithoutAnyVenueHaveLostThem(t *testing.T) {
 func TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored(t *testing.T) {
 	c := newCloud(t)
 	stream := c.open()
-	w := new(watch)
+	door, err := stream.NewDoor("secret", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{stream: stream, door: door}
+	failed := func() string { why, _ := s.failed.Load().(string); return why }
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.runReady(ctx, stream, func() {}) }()
+	go func() { done <- s.runReady(ctx) }()
 	c.server.Stop()
 	c.until("it is not ready", func() error {
 		// Without an order the outage is seen at the next look, after 20 s.
 		if _, err := stream.Accept(t.Context(), ticket.Request{Venue: grill, ID: "a"}); err == nil {
 			return errors.New("it is stored")
 		}
-		if w.failure() == "" {
+		if failed() == "" {
 			return errors.New("it is")
 		}
 		return nil
 	})
 	c.server.Start()
 	c.until("it is ready again", func() error {
-		if why := w.failure(); why != "" {
+		if why := failed(); why != "" {
 			return errors.New(why)
 		}
 		return nil

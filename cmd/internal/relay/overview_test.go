@@ -105,12 +105,12 @@ func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 
 // TestEachMetricOfTheAlertsIsThere: an alert on a metric that does not exist never fires.
 func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
-	w := &watch{notReady: func() string { return "" }}
+	s := new(server)
 	o := overview(time.Now(), store.State{Servers: 2, Behind: []string{"n2"}},
 		[]store.Site{{ID: grill, Entry: store.VenueEntry{Name: "Grill"}, Waiting: 1, Oldest: time.Now()},
 			{ID: bar, Entry: store.VenueEntry{Name: "Grill"}}})
-	w.last.Store(&o)
-	series := seriesOf(t, w)
+	s.last.Store(&o)
+	series := seriesOf(t, s)
 	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_server_behind"] != 1 ||
 		series["ticketrail_relay_ready"] != 1 {
 		t.Errorf("of two venues with one name, and two servers, the series are %v", series)
@@ -133,29 +133,29 @@ func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
 
 func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &watch{notReady: func() string { return "" }}
+		s := new(server)
 		want := map[string]int{"ticketrail_relay_ready": 1, "ticketrail_relay_watched_timestamp_seconds": 1}
-		if series := seriesOf(t, w); !maps.Equal(series, want) {
+		if series := seriesOf(t, s); !maps.Equal(series, want) {
 			t.Errorf("before it has seen anything the series are %v", series)
 		}
 		o := overview(time.Now(), store.State{Servers: 1}, []store.Site{{ID: grill, Waiting: 1}})
-		w.last.Store(&o)
+		s.last.Store(&o)
 		time.Sleep(knownFor)
-		if series := seriesOf(t, w); series["ticketrail_relay_site_waiting"] != 1 {
+		if series := seriesOf(t, s); series["ticketrail_relay_site_waiting"] != 1 {
 			t.Errorf("of what it has just seen the series are %v", series)
 		}
 		time.Sleep(time.Nanosecond)
-		if series := seriesOf(t, w); !maps.Equal(series, want) {
+		if series := seriesOf(t, s); !maps.Equal(series, want) {
 			t.Errorf("of what is old the series are %v", series)
 		}
 	})
 }
 
 // seriesOf counts the series of each name.
-func seriesOf(t *testing.T, w *watch) map[string]int {
+func seriesOf(t *testing.T, s *server) map[string]int {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(w)
+	reg.MustRegister(s)
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,8 @@ package relay
 import (
 	"context"
 	"maps"
-	"reflect"
 	"slices"
+	"time"
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/config"
@@ -40,13 +40,9 @@ func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.Venu
 	}
 	maps.Copy(now, missing)
 
-	entries := slices.Collect(maps.Values(now))
-	if s.entries == nil || !reflect.DeepEqual(now, s.entries) {
-		s.apply(s.conf, entries)
-		s.entries = now
-		s.log.Info("venues known", "venues", len(now))
-	}
-	s.door.SetVenues(entries, complete && len(sites) > 0)
+	s.entries = now
+	s.apply(s.conf)
+	s.door.SetVenues(slices.Collect(maps.Values(now)), complete && len(sites) > 0)
 
 	if complete {
 		lost = slices.Collect(maps.Values(missing))
@@ -54,10 +50,11 @@ func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.Venu
 	return lost
 }
 
-// apply makes a policy active. It is called with s.mu.
-func (s *server) apply(conf *config.Relay, entries []store.VenueEntry) {
+// apply makes a configuration and the venues active. It is called with s.mu.
+func (s *server) apply(conf *config.Relay) {
+	s.conf = conf
 	venues := []config.Venue{}
-	for _, v := range entries {
+	for _, v := range s.entries {
 		venues = append(venues, configured(v))
 	}
 
@@ -92,8 +89,7 @@ func (s *server) reload() {
 	}
 
 	s.mu.Lock()
-	s.apply(conf, slices.Collect(maps.Values(s.entries)))
-	s.conf = conf
+	s.apply(conf)
 	s.mu.Unlock()
 	s.level.Set(conf.Log.Slog())
 	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.start), nil)
@@ -102,5 +98,6 @@ func (s *server) reload() {
 // mayBeNewVenue says that a venue which this relay does not know may be one, because its list is old: after a 403 the
 // service gives an order up.
 func (s *server) mayBeNewVenue(context.Context, string) bool {
-	return s.venues() == 0 || !s.nc.IsConnected() || !s.watch.isNew()
+	latest := s.last.Load()
+	return latest == nil || time.Since(latest.At) > lookEvery+lookAgain || s.venues() == 0 || !s.nc.IsConnected()
 }

@@ -18,6 +18,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	_ "time/tzdata" // for machines that have no time zone files
 
@@ -57,7 +58,8 @@ type server struct {
 	stream   *store.Stream // set before the webhook is served, as are the next two
 	receiver *receiver.Receiver
 	door     *store.Door
-	watch    watch
+	last     atomic.Pointer[Overview] // how all venues are; nil until the servers have answered once
+	failed   atomic.Value             // a string: why the stream takes no orders; empty: it does, as far as is known
 
 	start *config.Relay
 
@@ -80,12 +82,8 @@ func Run(ctx context.Context, o Options) error {
 	relay.level.Set(conf.Log.Slog())
 	relay.log = daemon.NewLogger(o.Log, conf.Log.Format, relay.level)
 	relay.loaded = daemon.NewConfigMetrics(relay.registry)
-	relay.watch.notReady = relay.notReady
-	relay.registry.MustRegister(&relay.watch)
-
-	for _, w := range conf.Warnings {
-		relay.log.Warn("configuration warning", "warning", w)
-	}
+	relay.registry.MustRegister(relay)
+	relay.loaded.Reloaded(relay.log, conf.Warnings, nil, nil)
 
 	if relay.nc, err = connect(conf.NATS, relay.log); err != nil {
 		return err
@@ -131,7 +129,6 @@ func (s *server) serve(ctx context.Context, run func(string, func(context.Contex
 		return err
 	}
 
-	s.loaded.Loaded(true)
 	s.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", s.venues())
 	s.notify("READY=1\nSTATUS=" + s.status())
 	s.wait(ctx)
@@ -186,7 +183,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 
 	run("watch", s.runWatch)
 	run("door", s.door.Run)
-	run("ready", func(ctx context.Context) error { return s.watch.runReady(ctx, s.stream, s.door.Look) })
+	run("ready", s.runReady)
 	return nil
 }
 
@@ -238,7 +235,8 @@ func (s *server) notReady() string {
 	case s.venues() < 0:
 		return "the venues are not known yet"
 	}
-	return s.watch.failure()
+	why, _ := s.failed.Load().(string)
+	return why
 }
 
 // status is the line that `systemctl status` shows.

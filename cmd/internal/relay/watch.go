@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -26,20 +25,6 @@ const (
 // knownFor is how long an answer of the servers counts. The view of a relay that is cut off must not hide from an alert
 // the present view of another relay.
 const knownFor = 3 * lookEvery
-
-// isNew says that the servers have just said how all venues are.
-func (w *watch) isNew() bool {
-	latest := w.last.Load()
-	return latest != nil && time.Since(latest.At) < lookEvery+lookAgain
-}
-
-// A watch knows how all venues are, for the metrics. It asks by itself and not at each scrape, so that
-// strangers cannot make the servers work by asking.
-type watch struct {
-	notReady func() string
-	last     atomic.Pointer[Overview] // nil until the servers have answered once
-	failed   atomic.Value             // a string: why the stream takes no orders; empty: it does, as far as is known
-}
 
 // runWatch looks at the venues until ctx ends: now and then, and when one was changed.
 func (s *server) runWatch(ctx context.Context) error {
@@ -71,7 +56,7 @@ func (s *server) look(ctx context.Context) error {
 	defer cancel()
 	overview, sites, err := look(attempt, s.stream, s.door.Boxes())
 	if err == nil {
-		s.watch.last.Store(&overview)
+		s.last.Store(&overview)
 	}
 	if err == nil || len(sites) > 0 {
 		s.restore(attempt, s.setVenues(sites, err == nil))
@@ -115,24 +100,24 @@ const (
 // second until it does. Whatever else cannot be seen must not make a load balancer take the relays away, which all see
 // the same; neither must a full stream, from which boxes fetch.
 //
-// It calls look when the servers have lost the stream, or may have lost it meanwhile, and the venues with it.
-func (w *watch) runReady(ctx context.Context, s *store.Stream, look func()) error {
+// It makes runWatch look when the servers have lost the stream, or may have lost it meanwhile, and the venues with it.
+func (s *server) runReady(ctx context.Context) error {
 	for ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, readyWithin)
-		_, err := s.State(attempt)
+		_, err := s.stream.State(attempt)
 		cancel()
 
 		wait, why := lookEvery, ""
 		if err != nil {
 			wait, why = openAgain, err.Error() // a load balancer sends it nothing until it says that it is ready
 		}
-		if before := w.failure(); before != "" && err == nil || errors.Is(err, jetstream.ErrStreamNotFound) {
-			look()
+		before, _ := s.failed.Swap(why).(string)
+		if before != "" && err == nil || errors.Is(err, jetstream.ErrStreamNotFound) {
+			s.door.Look()
 		}
-		w.failed.Store(why)
 
 		select {
-		case <-s.Failed():
+		case <-s.stream.Failed():
 			pause(ctx, readyPause) // a flood of orders that fail must not become one of questions
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -141,25 +126,19 @@ func (w *watch) runReady(ctx context.Context, s *store.Stream, look func()) erro
 	return nil
 }
 
-// failure is why the stream takes nothing, as far as is known.
-func (w *watch) failure() string {
-	why, _ := w.failed.Load().(string)
-	return why
-}
-
 // Describe implements [prometheus.Collector]. It names nothing: each venue and server has series of its own.
-func (*watch) Describe(chan<- *prometheus.Desc) {}
+func (*server) Describe(chan<- *prometheus.Desc) {}
 
-// Collect exports the last overview.
-func (w *watch) Collect(ch chan<- prometheus.Metric) {
+// Collect exports the last overview. The servers are not asked at each scrape, so that strangers cannot make them work.
+func (s *server) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(name, help string, value float64, label ...string) { // their names, then their values
 		half := len(label) / 2
 		ch <- daemon.Gauge(prometheus.NewDesc("ticketrail_"+name, help, label[:half], nil), value, label[half:]...)
 	}
 	gauge("relay_ready", "Whether print requests are accepted (1) or not (0), as /readyz says.",
-		daemon.Truth(w.notReady() == ""))
+		daemon.Truth(s.notReady() == ""))
 
-	latest := w.last.Load()
+	latest := s.last.Load()
 	if latest == nil {
 		latest = new(Overview)
 	}
@@ -170,21 +149,21 @@ func (w *watch) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 
-	for _, s := range latest.Sites {
+	for _, one := range latest.Sites {
 		site := func(name, help string, value float64) {
-			gauge(name, help, value, "venue", "id", s.Name, s.ID) // two may have one name
+			gauge(name, help, value, "venue", "id", one.Name, one.ID) // two may have one name
 		}
 		site("relay_site_online", "Whether the venue's box was heard of within 75 seconds (1) or not (0).",
-			daemon.Truth(s.Online))
-		site("relay_site_waiting", "Print requests that the venue's box has not fetched.", float64(s.Waiting))
+			daemon.Truth(one.Online))
+		site("relay_site_waiting", "Print requests that the venue's box has not fetched.", float64(one.Waiting))
 		age := 0.0
-		if !s.Oldest.IsZero() {
-			age = max(0, time.Since(s.Oldest).Seconds())
+		if !one.Oldest.IsZero() {
+			age = max(0, time.Since(one.Oldest).Seconds())
 		}
 		site("relay_site_oldest_age_seconds", "How long the oldest of them waits; 0 if none does.", age)
-		if s.Open != nil {
+		if one.Open != nil {
 			site("opening_hours", "Whether the venue is open now (1) or not (0), by its hours. A venue without "+
-				"hours, or whose time zone is not known, has no series.", daemon.Truth(*s.Open))
+				"hours, or whose time zone is not known, has no series.", daemon.Truth(*one.Open))
 		}
 	}
 
