@@ -76,37 +76,25 @@ func explain(err error) error {
 // body under a known id both are stored, and the box decides whether the second one says anything else.
 func (s *Stream) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	receipt, err := s.accept(ctx, r)
-	s.tell(err)
-	if err != nil {
-		return ticket.Receipt{}, fmt.Errorf("store request %.64q: %w", r.ID, err)
-	}
-	return receipt, nil
-}
-
-// Failed has a value after a request that could not be stored: it is time to look whether the stream takes any.
-func (s *Stream) Failed() <-chan struct{} { return s.failed }
-
-// outageEvery is how often the log says at most that requests cannot be stored.
-const outageEvery = time.Minute
-
-// tell logs why requests cannot be stored, because the caller is only told a code.
-func (s *Stream) tell(err error) {
 	if err == nil {
-		if s.failing.Swap(false) {
-			s.log.Info("requests are stored again")
-		}
-		return
+		return receipt, nil
 	}
 
 	select {
 	case s.failed <- struct{}{}:
 	default:
 	}
-	s.outage.Do(func() {
-		s.failing.Store(true)
+	s.outage.Do(func() { // the caller is only told a code
 		s.log.Error("requests cannot be stored, and are answered 503", "code", Classify(err), "err", err)
 	})
+	return ticket.Receipt{}, fmt.Errorf("store request %.64q: %w", r.ID, err)
 }
+
+// outageEvery is how often the log says at most that requests cannot be stored.
+const outageEvery = time.Minute
+
+// Failed has a value after a request that could not be stored: it is time to look whether the stream takes any.
+func (s *Stream) Failed() <-chan struct{} { return s.failed }
 
 func (s *Stream) accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
 	sum := cmp.Or(r.Content, ticket.DigestOf(r.Body))

@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -65,9 +64,8 @@ type Stream struct {
 	stream jetstream.Stream
 	log    *slog.Logger
 
-	failed  chan struct{}  // has a value when a request was not stored
-	failing atomic.Bool    // the log says so
-	outage  rate.Sometimes // limits that line of the log
+	failed chan struct{}  // has a value when a request was not stored
+	outage rate.Sometimes // limits the lines of the log that say so
 
 	refusedLimit *rate.Limiter
 	refusedBytes *semaphore.Weighted // of bodies that wait for the stream

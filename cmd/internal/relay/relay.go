@@ -61,7 +61,7 @@ type server struct {
 	last     atomic.Pointer[Overview] // how all venues are; nil until the servers have answered once
 	failed   atomic.Value             // a string: why the stream takes no orders; empty: it does, as far as is known
 
-	start *config.Relay
+	start *config.Relay // with its keys that need a restart
 
 	mu      sync.Mutex // guards the fields below, and the policy that is made of them
 	conf    *config.Relay
@@ -165,7 +165,7 @@ func (s *server) open(ctx context.Context, run func(string, func(context.Context
 	}
 
 	var err error
-	s.door, err = s.stream.NewDoor(s.conf.NATS.Password.Reveal(),
+	s.door, err = s.stream.NewDoor(s.start.NATS.Password.Reveal(),
 		func(r *http.Request) string { return s.receiver.Caller(r) }, s.registry)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (s *server) insist(ctx context.Context, do func(context.Context) error) err
 // openStream opens the stream. On new servers another relay may create it at the same time: then there is no answer,
 // and the next attempt finds it.
 func (s *server) openStream(ctx context.Context) error {
-	options := storeOptions(s.conf)
+	options := storeOptions(s.start)
 	options.Logger, options.Shrink = s.log, s.o.Shrink
 
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
