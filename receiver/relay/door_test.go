@@ -74,8 +74,7 @@ func TestAMessageWithoutOurHeadersIsTakenByItsBody(t *testing.T) {
 	if _, err := s.js.Publish(t.Context(), subjectOf(venue, "a"), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	b := newBox()
-	b.run(t, openDoor(t, s), venue)
+	b := runBox(t, openDoor(t, s), venue)
 	if a := b.wait(t, 1)[0]; string(a.Body) != "{}" || time.Since(a.Received).Abs() > testTime {
 		t.Errorf("took %+v", a)
 	}
@@ -89,8 +88,7 @@ func TestTheAgeOfARequestIsThatOfTheServersClocks(t *testing.T) {
 	r.Received = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 	before := time.Now()
 	accept(t, s, r)
-	b := newBox()
-	b.run(t, openDoor(t, s), venue)
+	b := runBox(t, openDoor(t, s), venue)
 	a := b.wait(t, 1)[0]
 	if a.Age < 0 || a.Age > time.Since(before) || !a.Received.Equal(r.Received) {
 		t.Errorf("received %s, age %s", a.Received, a.Age)
@@ -147,15 +145,12 @@ func TestTheRelaysAndTheBoxKnowHowFarItIsBehind(t *testing.T) {
 
 // TestABoxThatWaitsCostsTheServersNothing: each fetch that waits at a consumer is replicated and synced.
 func TestABoxThatWaitsCostsTheServersNothing(t *testing.T) {
-	_, s := oneNode(t)
-	venue := addVenue(t, s)
-	d := openDoor(t, s)
+	s, venue, d := oneVenue(t)
 	asked, err := s.nc.SubscribeSync("$JS.API.CONSUMER.MSG.NEXT." + StreamName + ".*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBox()
-	b.run(t, d, venue)
+	b := runBox(t, d, venue)
 	waitFor(t, "the box waits", func() bool { return d.waits(venue) == 1 })
 	if n, _, err := asked.Pending(); err != nil || n != 0 {
 		t.Errorf("while nothing is there the consumer was asked %d times: %v", n, err)
@@ -180,8 +175,7 @@ func TestAfterABoxDiedNothingOvertakesWhatItHad(t *testing.T) {
 	if status != http.StatusOK || h.Get(source.HeaderBehind) != "2" {
 		t.Fatalf("the first box is answered %d %v", status, h)
 	}
-	b := newBox()
-	b.run(t, other, venue)
+	b := runBox(t, other, venue)
 	wantInOrder(t, b.wait(t, 3))
 }
 
@@ -207,9 +201,7 @@ func TestWhatTheServersDoNotConfirmIsNotAcknowledged(t *testing.T) {
 }
 
 func TestARelayThatStopsKeepsNoBoxWaiting(t *testing.T) {
-	_, s := oneNode(t)
-	venue := addVenue(t, s)
-	d := openDoor(t, s)
+	_, venue, d := oneVenue(t)
 	stopping, stop := context.WithCancel(t.Context())
 	answered := make(chan int, 1)
 	go func() {

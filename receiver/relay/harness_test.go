@@ -109,6 +109,14 @@ func oneNode(t *testing.T) (*natstest.Server, *Stream) {
 	return e, openStream(t, connect(t, e.URL()), 1)
 }
 
+// oneVenue is a server alone, with a venue and a relay.
+func oneVenue(t *testing.T) (s *Stream, venue string, d *relay) {
+	t.Helper()
+	_, s = oneNode(t)
+	venue = addVenue(t, s)
+	return s, venue, openDoor(t, s)
+}
+
 // leaderOf is the node that leads the stream.
 func leaderOf(t *testing.T, s *Stream) (leader int) {
 	t.Helper()
@@ -294,6 +302,14 @@ func (b *box) wait(t *testing.T, n int) []source.Arrival {
 			t.Fatalf("the box took %d, want %d", len(b.taken()), n)
 		}
 	}
+}
+
+// runBox runs a box that takes all, until the test ends.
+func runBox(t *testing.T, r *relay, venue string) *box {
+	t.Helper()
+	b := newBox()
+	b.run(t, r, venue)
+	return b
 }
 
 // run runs a box at a relay until the test ends, or until stop is called.

@@ -58,8 +58,7 @@ func TestAHandleEndsOnlyTheRequestOfItsVenue(t *testing.T) {
 		}
 		siteOf(t, s, nil, mine, 1)
 	}
-	b := newBox()
-	b.run(t, other, mine)
+	b := runBox(t, other, mine)
 	if took := b.wait(t, 1); took[0].ID != "second" {
 		t.Errorf("then the box gets %q", took[0].ID)
 	}
@@ -105,9 +104,7 @@ func TestOfTwoBoxesWithOneTokenEachRequestIsWithOne(t *testing.T) {
 }
 
 func TestAnotherProcessOfTheSameBoxIsNoSecondBox(t *testing.T) {
-	_, s := oneNode(t)
-	venue := addVenue(t, s)
-	d := openDoor(t, s)
+	s, venue, d := oneVenue(t)
 	for i := range 3 {
 		accept(t, s, request(venue, fmt.Sprint(i), "soup"))
 		b := newBox()
@@ -160,9 +157,7 @@ func TestABoxIsToldThatItsTokenIsOfAnotherVenue(t *testing.T) {
 
 // TestWhoHasNoTokenIsToldSoAFewTimes and does not keep out a box at the same address.
 func TestWhoHasNoTokenIsToldSoAFewTimes(t *testing.T) {
-	_, s := oneNode(t)
-	venue := addVenue(t, s)
-	d := openDoor(t, s)
+	_, venue, d := oneVenue(t)
 	got := map[int]int{}
 	for i := range 2 * wrongAtOnce {
 		for _, path := range []string{source.PathNext, source.PathAck} {
@@ -208,18 +203,14 @@ func TestAThousandPollsOfAVenueLeaveTheOthersAlone(t *testing.T) {
 		return got[429] > 0
 	})
 	accept(t, s, request(venue, "0", "soup"))
-	b := newBox()
-	b.run(t, d, venue)
+	b := runBox(t, d, venue)
 	b.wait(t, 1)
 	d.SetVenues(nil, true) // they end
 	wg.Wait()
 }
 
 func TestAnAcknowledgementOf8MiBIsNotRead(t *testing.T) {
-	_, s := oneNode(t)
-	d := openDoor(t, s)
-	venue := addVenue(t, s)
-	d.letIn(t)
+	_, venue, d := oneVenue(t)
 	status, _, _ := d.ask(t, "POST", source.PathAck, tokenOf(venue), strings.Repeat("x", 8<<20))
 	if status != http.StatusRequestEntityTooLarge {
 		t.Errorf("it is answered %d", status)

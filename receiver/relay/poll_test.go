@@ -13,9 +13,7 @@ import (
 
 // TestATokenThatEndsWhileItsPollBeginsGetsNothing: it was looked at before it ended, and waits after it.
 func TestATokenThatEndsWhileItsPollBeginsGetsNothing(t *testing.T) {
-	_, s := oneNode(t)
-	venue := addVenue(t, s)
-	d := openDoor(t, s)
+	_, venue, d := oneVenue(t)
 	r := httptest.NewRequest("GET", source.PathNext, nil)
 	r.Header.Set("Authorization", "Bearer "+tokenOf(venue))
 	p, ok := d.admit(httptest.NewRecorder(), r)
@@ -31,9 +29,7 @@ func TestATokenThatEndsWhileItsPollBeginsGetsNothing(t *testing.T) {
 
 // TestAPollHasAnEndForBothDirections and one that a large request can keep over a slow line.
 func TestAPollHasAnEndForBothDirections(t *testing.T) {
-	_, s := oneNode(t)
-	venue := addVenue(t, s)
-	d := openDoor(t, s)
+	s, venue, d := oneVenue(t)
 	accept(t, s, request(venue, "large", strings.Repeat("x", 512<<10)))
 	r := httptest.NewRequest("GET", source.PathNext, nil)
 	r.Header.Set("Authorization", "Bearer "+tokenOf(venue))
@@ -64,9 +60,7 @@ func TestWhoShowsAWrongTokenAndSendsNoBodyKeepsNoConnectionForLong(t *testing.T)
 
 // TestWhoReadsSlowlyKeepsAFewRequestsInMemory: the same one is handed out every few seconds.
 func TestWhoReadsSlowlyKeepsAFewRequestsInMemory(t *testing.T) {
-	_, s := oneNode(t)
-	venue := addVenue(t, s)
-	d := openDoor(t, s)
+	_, venue, d := oneVenue(t)
 	in := 0
 	for range 2 * pollsOfVenue { // none of which is written to its end
 		p := &poll{venue: venue, token: HashToken(tokenOf(venue)), end: func(error) {}}

@@ -12,10 +12,7 @@ import (
 
 // TestWhoAsksAgainAndAgainHowMuchWaitsIsToldToWait: each time the servers are asked.
 func TestWhoAsksAgainAndAgainHowMuchWaitsIsToldToWait(t *testing.T) {
-	_, s := oneNode(t)
-	d := openDoor(t, s)
-	venue := addVenue(t, s)
-	d.letIn(t)
+	_, venue, d := oneVenue(t)
 	status := 0
 	for end := time.Now().Add(testTime); status != http.StatusTooManyRequests && time.Now().Before(end); {
 		status, _, _ = d.ask(t, "HEAD", source.PathNext, tokenOf(venue), "")

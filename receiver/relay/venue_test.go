@@ -79,9 +79,7 @@ func TestARelayLooksAtTheVenuesAfterItWasCutOff(t *testing.T) {
 
 // TestAVenueThatIsAddedAgainGetsNothingTwice: its new box does not know the tickets that the one before has printed.
 func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
-	_, s := oneNode(t)
-	venue := addVenue(t, s)
-	d := openDoor(t, s)
+	s, venue, d := oneVenue(t)
 	first := newBox()
 	_, stop := first.run(t, d, venue)
 	accept(t, s, request(venue, "a", "soup"))
@@ -104,8 +102,7 @@ func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
 	}
 	d.letIn(t)
 	accept(t, s, request(venue, "c", "soup"))
-	second := newBox()
-	second.run(t, d, venue)
+	second := runBox(t, d, venue)
 	if took := second.wait(t, 2); took[0].ID != "b" || took[1].ID != "c" {
 		t.Errorf("the new box got %+v", took)
 	}

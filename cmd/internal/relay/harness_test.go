@@ -198,6 +198,17 @@ func (r *runningRelay) settled(venue, id, item string) (status int) {
 	return status
 }
 
+// accepts waits until an order is answered 200.
+func (r *runningRelay) accepts(venue, id string) {
+	r.c.Helper()
+	r.c.until("an order is accepted", func() error {
+		if status := r.post(venue, id, "Burger"); status != http.StatusOK {
+			return fmt.Errorf("answer %d", status)
+		}
+		return nil
+	})
+}
+
 func (r *runningRelay) post(venue, id, item string) (status int) {
 	r.c.Helper()
 	body := fmt.Sprintf(`{"status":"SUCCESS","count":1,"records":[{"id":%q,"retryCount":0,`+

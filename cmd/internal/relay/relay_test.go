@@ -27,19 +27,18 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 	if status := r.settled(grill, "a", "Burger"); status != http.StatusOK {
 		t.Fatalf("an order is answered %d", status)
 	}
-	c.until("it is ready", func() error {
-		if status, text := r.get("/readyz"); status != http.StatusOK {
-			return errors.New(text)
-		}
-		return nil
-	})
+	ready := func(want int) {
+		t.Helper()
+		c.until(fmt.Sprint("readyz says ", want), func() error {
+			if status, text := r.get("/readyz"); status != want {
+				return errors.New(text)
+			}
+			return nil
+		})
+	}
+	ready(http.StatusOK)
 	c.server.Stop()
-	c.until("it is not ready", func() error {
-		if status, _ := r.get("/readyz"); status != http.StatusServiceUnavailable {
-			return fmt.Errorf("readyz says %d", status)
-		}
-		return nil
-	})
+	ready(http.StatusServiceUnavailable)
 	for _, venue := range []string{grill, bar} {
 		if status := r.post(venue, "b", "Fish"); status != http.StatusServiceUnavailable {
 			t.Errorf("an order for %s is answered %d", venue, status)
@@ -51,12 +50,7 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 	}
 	c.server.Start()
 	for _, one := range []*runningRelay{r, late} {
-		c.until("orders are accepted again", func() error {
-			if status := one.post(grill, "b", "Fish"); status != http.StatusOK {
-				return fmt.Errorf("answer %d", status)
-			}
-			return nil
-		})
+		one.accepts(grill, "b")
 		if status := one.settled(bar, "b", "Fish"); status != http.StatusForbidden {
 			t.Errorf("the unknown venue is answered %d", status)
 		}
@@ -91,12 +85,7 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	r := c.start(true)
 	c.edit("allow_from: [ 192.0.2.0/24 ], ", "")
 	r.reload <- syscall.SIGHUP
-	c.until("an order is accepted", func() error {
-		if status := r.post(grill, "a", "Burger"); status != http.StatusOK {
-			return fmt.Errorf("answer %d", status)
-		}
-		return nil
-	})
+	r.accepts(grill, "a")
 	took := make(chan source.Arrival, 10)
 	next := func() (one source.Arrival) {
 		for one = range took {
