@@ -100,6 +100,17 @@ func TestASilentPrinterIsProbedAgainSoonAndThenMoreSeldom(t *testing.T) {
 	})
 }
 
+func TestASilentPrinterThatAnswersBeforeATicketIsProbedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mute, good := virtual.New(virtual.Options{Kanji: true}), virtual.New(answersAll())
+		wire := leadsTo(mute)
+		r := newHarness(t, good, wire, nil)
+		r.wantAlone("A1", "sent")
+		wire.set(good)
+		r.want("A2", "confirmed")
+	})
+}
+
 func TestAfterAProbeThatBreaksOffTheNextOneComesLater(t *testing.T) {
 	// One that breaks off takes about as long as one that finds nothing.
 	withHarness(t, virtual.Options{Can: virtual.RealTime, Kanji: true}, nil, func(r *harness) {

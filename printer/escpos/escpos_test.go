@@ -168,9 +168,3 @@ func TestTheBuzzerSoundsAsConfiguredAndDifferentlyForAVoid(t *testing.T) {
 		assert.Equal(t, got, c.want, c.buzzer, c.times, c.void)
 	}
 }
-
-func TestTheCodePageChangesOnlyIfNeeded(t *testing.T) {
-	p := model(t, "generic-80mm")
-	got := encode([]layout.Line{{Spans: []layout.Span{{Text: "é € é é"}}}, {Spans: []layout.Span{{Text: "é"}}}}, p)
-	assert.Equal(t, bytes.Count(got, []byte("\x1bt")), 2, got)
-}

@@ -196,20 +196,6 @@ func TestAnOrderIsNeverTakenForAVoid(t *testing.T) {
 	})
 }
 
-func TestIndentationStopsAtAThirdOfTheWidth(t *testing.T) {
-	for _, columns := range []int{20, 42} {
-		d := everyday()
-		d.Ticket.Lines = nil
-		for depth := range 65 {
-			d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Depth: depth, Quantity: "1", Name: "ω"})
-		}
-		text := content(Compose(d, columns, "bar"))
-		tooFar := strings.Count(text, "\n"+spaces(columns/3+1))
-		n := strings.Count(text, "ω")
-		assert.True(t, n == 65 && tooFar == 0 && strings.Contains(text, " ›› ω"), columns, n, tooFar, text)
-	}
-}
-
 func TestALongTicketIsComposed(t *testing.T) {
 	d := everyday()
 	d.Ticket.Lines[0].Name = strings.Repeat("ω", 50_000)

@@ -145,8 +145,10 @@ func TestTheLinesOfAnItemAreWrittenLikeThis(t *testing.T) {
 			"1234x Soup\n" + spaces(6) + "1x Bread\n" + spaces(11) + "Hot\n"},
 		{33, []ticket.Line{item("12345", "Soup"), item("1", "Bread"), hot}, "12345x Soup\n1x Bread\n       Hot\n"},
 		// Below a third of the paper the level is a mark: a number would be a quantity.
-		{16, []ticket.Line{item("1", "Soup"), hot, {Depth: 2, Quantity: "2", Name: "Oil"}},
-			"1x Soup\n     Hot\n     › 2x Oil\n"},
+		{16, []ticket.Line{item("1", "Soup"), hot, {Depth: 2, Quantity: "2", Name: "Oil"}, {Depth: 64, Name: "Dip"}},
+			"1x Soup\n     Hot\n     › 2x Oil\n     ›› Dip\n"},
+		{42, []ticket.Line{item("1", "Soup"), {Depth: 4, Name: "Oil"}, {Depth: 5, Name: "Dip"}},
+			"1x Soup\n" + spaces(13) + "Oil\n" + spaces(14) + "› Dip\n"},
 		{32, []ticket.Line{item("123456789", "Soup"), hot}, "123456789x Soup\n  Hot\n==="},
 
 		{42, []ticket.Line{item("2", " \n")}, "2x (no name)\n"},

@@ -61,6 +61,8 @@ func TestTheErrorOfAnInvalidAddressShowsAValidOne(t *testing.T) {
 		"tcp://host:lpt1":                     "invalid port",
 		"tcp://host/queue":                    "unexpected text after the host",
 		"tcp://me@host":                       "no user name",
+		"tcp://me:hunter2@host":               "no user name",
+		"tcp://me:hunter2@host:x":             "no user name",
 		"file://dev/usb/lp0":                  "with three",
 		"file://":                             "must begin with a slash",
 		"file:///tmp/":                        "is a directory",
@@ -68,7 +70,8 @@ func TestTheErrorOfAnInvalidAddressShowsAValidOne(t *testing.T) {
 		"tcp://host name with blank":          "invalid character",
 	} {
 		d, err := transport.Open(address)
-		assert.True(t, err != nil && d == nil && strings.Contains(err.Error(), want), address, d, err, want)
+		assert.True(t, d == nil && strings.Contains(fmt.Sprint(err), want), address, d, err, want)
+		assert.True(t, !strings.Contains(fmt.Sprint(err), "hunter2"), "a password is shown")
 	}
 }
 
@@ -87,13 +90,6 @@ func TestCanonicalAddressIsTheSameForEachSpelling(t *testing.T) {
 		"tcp://h:1": "tcp://h:2", "usb://": "usb://04b8:0e28", "file:///tmp/a": "file:///tmp/b",
 	} {
 		assert.True(t, transport.CanonicalAddress(a) != transport.CanonicalAddress(b), a, b)
-	}
-}
-
-func TestAPasswordInAnAddressIsNotShown(t *testing.T) {
-	for _, a := range []string{"tcp://me:hunter2@host", "tcp://me:hunter2@host:x"} {
-		_, err := transport.Open(a)
-		assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2"), err)
 	}
 }
 
