@@ -19,9 +19,8 @@ import (
 )
 
 func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &tap{Dialer: answering(answersIDs)}
-		r := newHarness(t, nil, f, nil)
+	f := &tap{Dialer: answering(answersIDs)}
+	withScript(t, f, func(r *harness) {
 		for i, want := range []int{1, 2, 4} { // with the connections of the ticket before
 			f.finish.set(map[bool]error{true: io.ErrUnexpectedEOF}[i == 1])
 			r.want("A1", "confirmed")
@@ -33,10 +32,9 @@ func TestACutOfWhichTheArrivalIsNotKnownIsSentAgain(t *testing.T) {
 }
 
 func TestATicketIsUntouchedIfTheConnectionEndedBeforeItsFirstByte(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &tap{Dialer: answering(answersIDs)}
-		r := newHarness(t, nil, f, nil)
-		_, err := r.p.Print(t.Context(), orderOf("A1"), func(context.Context) error {
+	f := &tap{Dialer: answering(answersIDs)}
+	withScript(t, f, func(r *harness) {
+		_, err := r.p.Print(r.t.Context(), orderOf("A1"), func(context.Context) error {
 			f.closed.set(errors.New("the printer closed it"))
 			return nil
 		})
@@ -127,9 +125,8 @@ func TestAPrinterIsReachableAgainWithoutTheOldError(t *testing.T) {
 }
 
 func TestADialEndsWithItsTicketOrAfterTenSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newHarness(t, nil, hanging{}, nil)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	withScript(t, hanging{}, func(r *harness) {
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
 		defer cancel()
 		o := r.printWith(ctx, r.p, orderOf("A1"), nil)
 		assert.Equal(t, o.kind(), "clean", o.err)
@@ -154,9 +151,8 @@ func TestNoTicketIsBegunOnASilentPrinterThatDropsItsClientsAfter50Milliseconds(t
 	for name, ends := range map[string]time.Duration{
 		"the reader sees it": 50 * time.Millisecond, "only the connection knows": 0,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			f := &tap{Dialer: &scriptedPrinter{}, ends: ends}
-			r := newHarness(t, nil, f, nil)
+		f := &tap{Dialer: &scriptedPrinter{}, ends: ends}
+		withScript(t, f, func(r *harness) {
 			for range 4 { // more than maxDroppedProbes
 				if ends == 0 {
 					f.closed.set(nil)

@@ -116,14 +116,13 @@ func TestACommandThatBrokeOffInItsHeaderSwallowsNoTicket(t *testing.T) {
 }
 
 func TestASilentPrinterThatDropsItsClientsIsDialledTwiceForATicket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &scriptedPrinter{}
-		wire := leadsTo(s)
-		r := newHarness(t, nil, wire, nil)
+	s := &scriptedPrinter{}
+	wire := leadsTo(s)
+	withScript(t, wire, func(r *harness) {
 		r.want("A1", "sent")
 		wire.set(&tap{Dialer: s, ends: 50 * time.Millisecond})
 		before := s.clients()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 		defer cancel()
 		o := r.printWith(ctx, r.p, orderOf("A2"), nil)
 		assert.True(t, o.kind() == "clean" && s.clients() == before+2, o.kind(), o.err, s.clients()-before)
@@ -177,19 +176,18 @@ func TestAQuestionThatASilentPrinterTakesLateIsNoPartOfTheTicket(t *testing.T) {
 	// The question that it is asked before the ticket is read only with the ticket, and is no part of it.
 	before := len(escpos.RealTime(1)) + padding() // the NULs ahead of the question count
 	for takes, want := range map[int]string{0: "clean", before: "clean", before + 1: "doubt", 1 << 20: "sent"} {
-		synctest.Test(t, func(t *testing.T) {
-			full, left := 0, 1<<20
-			w := &tap{Dialer: &scriptedPrinter{}, before: func(b []byte) (int, error) {
-				if full > 0 {
-					full--
-					return 0, os.ErrDeadlineExceeded
-				}
-				if left -= len(b); left < 0 {
-					return len(b) + left, errors.New("reset")
-				}
-				return 0, nil
-			}}
-			r := newHarness(t, nil, w, nil)
+		full, left := 0, 1<<20
+		w := &tap{Dialer: &scriptedPrinter{}, before: func(b []byte) (int, error) {
+			if full > 0 {
+				full--
+				return 0, os.ErrDeadlineExceeded
+			}
+			if left -= len(b); left < 0 {
+				return len(b) + left, errors.New("reset")
+			}
+			return 0, nil
+		}}
+		withScript(t, w, func(r *harness) {
 			r.want("A1", "sent")
 			full, left = 2, takes // the NULs, and the question
 			r.want("A2", want)

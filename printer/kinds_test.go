@@ -171,11 +171,10 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 
 func TestWhoIsSilentUntilOurSideEndsIsAPrinterOnlyIfNothingComesThen(t *testing.T) {
 	for complaint, want := range map[string]string{"HTTP/1.1 400 Bad Request\r\n": "not ready", "": "sent"} {
-		synctest.Test(t, func(t *testing.T) {
-			var itsEnd atomic.Pointer[net.Conn]
-			s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, _ string) { itsEnd.Store(&c) }}
-			complain := func() { _, _ = (*itsEnd.Load()).Write([]byte(complaint)) }
-			r := newHarness(t, nil, &tap{Dialer: s, half: complain}, nil)
+		var itsEnd atomic.Pointer[net.Conn]
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, _ string) { itsEnd.Store(&c) }}
+		complain := func() { _, _ = (*itsEnd.Load()).Write([]byte(complaint)) }
+		withScript(t, &tap{Dialer: s, half: complain}, func(r *harness) {
 			if o := r.want("A1", want); want == "sent" {
 				r.wantState(printer.Silent)
 			} else {

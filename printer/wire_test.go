@@ -42,10 +42,9 @@ func TestASingleStatusByteThatNobodyAskedForProvesNothing(t *testing.T) {
 
 func TestACutThatWasTakenAheadOfATicketIsNotSentAgain(t *testing.T) {
 	// The cut of A1 fails. It goes ahead of A2, which breaks off in its middle, and belongs to neither from then on.
-	synctest.Test(t, func(t *testing.T) {
-		s := answering(answersIDs)
-		w := &tap{Dialer: s}
-		r := newHarness(t, nil, w, nil)
+	s := answering(answersIDs)
+	w := &tap{Dialer: s}
+	withScript(t, w, func(r *harness) {
 		w.before = pulledAt(theCut)
 		r.want("A1", "confirmed")
 		assert.Equal(t, strings.Count(s.all(), theCut), 0)
@@ -134,13 +133,12 @@ func TestAnErrorThatIsPushedEndsTheWaitWithoutAnAnswer(t *testing.T) {
 func TestTheCutOfTheTicketBeforeFollowsThePadding(t *testing.T) {
 	// The cut of A1 fails, and another printer takes the place of this one. It waits for the rest of a command, which a
 	// cut ahead of the padding would be taken for.
-	synctest.Test(t, func(t *testing.T) {
-		s, mute := answering(answersIDs), &scriptedPrinter{}
-		wire := leadsTo(&tap{Dialer: s, before: pulledAt(theCut)})
-		r := newHarness(t, nil, wire, nil)
+	s, mute := answering(answersIDs), &scriptedPrinter{}
+	wire := leadsTo(&tap{Dialer: s, before: pulledAt(theCut)})
+	withScript(t, wire, func(r *harness) {
 		r.want("A1", "confirmed")
 		wire.set(mute)
-		_, err := r.d.Probe(t.Context())
+		_, err := r.d.Probe(r.t.Context())
 		assert.NoError(t, err)
 		r.want("A2", "sent")
 		synctest.Wait()
