@@ -1,4 +1,4 @@
-package kds
+package kds_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
@@ -16,7 +17,7 @@ import (
 const shown = "OPEN ORDERS #1 #3 for hot-line (screen down)"
 
 func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenTheScreenIsDark(t *testing.T) {
-	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *kds.Screen, paper *fakePrinter) {
 		time.Sleep(19 * time.Second)
 		paper.wantPrinted(t)
 		closed := openPage(s, "a") // just in time
@@ -42,7 +43,7 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenTheScreenIsDark(t *testi
 }
 
 func TestOpenTicketsThatCannotBeSentToPaperAreSentAgain(t *testing.T) {
-	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *kds.Screen, paper *fakePrinter) {
 		k.fails.Store(3)
 		time.Sleep(time.Minute)
 		paper.wantPrinted(t, shown)
@@ -54,23 +55,22 @@ func TestOpenTicketsThatCannotBeSentToPaperAreSentAgain(t *testing.T) {
 }
 
 func TestATicketThatEndsAsShownWhileTheScreenIsDarkGoesToPaperToo(t *testing.T) {
-	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *kds.Screen, paper *fakePrinter) {
 		leave := s.Join("slow")
 		k.order(1)
 		time.Sleep(5 * time.Second)
 		s.Confirm("slow", []uint64{4})
 		leave()
 		time.Sleep(time.Minute)
-		paper.mu.Lock()
-		defer paper.mu.Unlock()
-		if all := strings.Join(paper.out, " "); strings.Count(all, "#4") != 1 || strings.Count(all, "#1") != 1 {
-			t.Errorf("came out: %q", paper.out)
+		out := strings.Join(paper.printed(), " ")
+		if strings.Count(out, "#4") != 1 || strings.Count(out, "#1") != 1 {
+			t.Errorf("came out: %q", out)
 		}
 	})
 }
 
 func TestTheBackupTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
-	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *Screen, paper *fakePrinter) {
+	withDarkScreen(t, func(t *testing.T, k *screenHarness, s *kds.Screen, paper *fakePrinter) {
 		leave := s.Join("deaf")
 		k.order(1)
 		time.Sleep(11 * time.Second)
@@ -89,9 +89,9 @@ func TestTheBackupPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, paper := queuetest.NewStore(), &fakePrinter{}
 		s := newTestScreen(t, store)
-		put(t, s.Board(), order(1, "Burger"))
+		must(t, s.Board().Add(t.Context(), delivery(1)))
 		store.Inject(queuetest.Failed)
-		proof, err := s.WrapBackup(paper).Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
+		proof, err := s.WrapBackup(paper).Print(t.Context(), delivery(1), noBegin)
 		if !ticket.IsUntouched(err) || !errors.Is(err, queuetest.ErrStorage) {
 			t.Errorf("%s, %v", proof, err)
 		}
@@ -102,16 +102,44 @@ func TestTheBackupPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 func TestATicketThatWasRefusedElsewhereSaysSoOnTheScreenAndAtItsBackup(t *testing.T) {
 	store, paper := queuetest.NewStore(), &fakePrinter{}
 	s := newTestScreen(t, store)
-	d := order(1, "Burger")
+	d := delivery(1)
 	d.For, d.RefusedBy = "fresh", []string{"fresh", "wall"}
-	put(t, s.Board(), d)
-	for _, b := range []*board.Board{s.Board(), open(t, store)} {
-		if c := card(b, 1); !slices.Equal(c.RefusedBy, d.RefusedBy) || c.Down != "" {
+	must(t, s.Board().Add(t.Context(), d))
+	for _, b := range []*board.Board{s.Board(), openBoard(t, "hot-line", store)} {
+		if c := b.OrderWith(1).Tickets[0]; !slices.Equal(c.RefusedBy, d.RefusedBy) || c.Down != "" {
 			t.Errorf("%+v", c)
 		}
 	}
-	if _, err := s.WrapBackup(paper).Print(t.Context(), d, new(beginCounter).begin); err != nil {
+	if _, err := s.WrapBackup(paper).Print(t.Context(), d, noBegin); err != nil {
 		t.Fatal(err)
 	}
 	paper.wantPrinted(t, "1 for fresh ( down)")
+}
+
+func TestTheQueueOfADarkScreenComesOutOfItsBackupInOrder(t *testing.T) {
+	withScreen(t, func(t *testing.T, k *screenHarness, s *kds.Screen, paper *fakePrinter) {
+		closed := openPage(s, "a")
+		k.order(2)
+		time.Sleep(time.Second)
+		closed()
+		time.Sleep(5 * time.Second)
+		k.order(3)
+		time.Sleep(14 * time.Second)
+		paper.wantPrinted(t)
+		time.Sleep(time.Minute)
+		paper.wantPrinted(t, "OPEN ORDERS #1 #2 for hot-line (screen down)",
+			"3 for hot-line (screen down)", "4 for hot-line (screen down)", "5 for hot-line (screen down)")
+		if got := k.states(); got != "shown shown sent sent sent sent" {
+			t.Error(got)
+		}
+		wantJobs(t, s.Board(), "1 2 | 5 4 3")
+		k.order(1)
+		time.Sleep(time.Minute)
+		paper.wantPrinted(t, "6 for hot-line (screen down)")
+		defer openPage(s, "a")()
+		k.order(1)
+		time.Sleep(time.Second)
+		wantJobs(t, s.Board(), "1 2 8 | 7 5 4 3")
+		paper.wantPrinted(t)
+	})
 }

@@ -1,4 +1,4 @@
-package kds
+package kds_test
 
 import (
 	"errors"
@@ -6,39 +6,39 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/printer/kds"
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/queuetest"
-	"ticketrail/queue/ticket"
 )
 
 func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
-	for name, say := range map[string]func(s *Screen, withdraw func()){
-		"before it was taken off": func(s *Screen, withdraw func()) { s.Confirm("slow", []uint64{1}); withdraw() },
-		"after":                   func(s *Screen, withdraw func()) { withdraw(); s.Confirm("slow", []uint64{1}) },
+	for name, say := range map[string]func(s *kds.Screen, withdraw func()){
+		"before it was taken off": func(s *kds.Screen, withdraw func()) { s.Confirm("slow", []uint64{1}); withdraw() },
+		"after":                   func(s *kds.Screen, withdraw func()) { withdraw(); s.Confirm("slow", []uint64{1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, paper := newTestScreen(t, queuetest.NewStore()), &fakePrinter{}
 				defer s.Join("slow")()
-				if _, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err == nil {
+				if _, err := s.Print(t.Context(), delivery(1), noBegin); err == nil {
 					t.Fatal("shown by a page that says nothing")
 				}
 				say(s, func() {
-					paper.fails(func(ticket.Delivery) (error, error) { return nil, errors.New("connection reset") })
-					if _, err := s.WrapBackup(paper).Print(t.Context(), order(1, "Burger"),
-						new(beginCounter).begin); err == nil {
+					paper.err = errors.New("connection reset")
+					if _, err := s.WrapBackup(paper).Print(t.Context(), delivery(1),
+						noBegin); err == nil {
 						t.Error("the paper came out")
 					}
 				})
 				time.AfterFunc(3*time.Second, func() { s.Confirm("slow", []uint64{1}) })
 				start := time.Now()
-				d := order(1, "Burger")
+				d := delivery(1)
 				d.Attempt, d.Doubt = 3, true
-				proof, err := s.Print(t.Context(), d, new(beginCounter).begin)
-				if proof != ticket.Shown || err != nil || time.Since(start) != 3*time.Second {
-					t.Errorf("%s, %v, after %v: the page said so after 3 s", proof, err, time.Since(start))
+				wantShown(t, s, d)
+				if after := time.Since(start); after != 3*time.Second {
+					t.Errorf("after %v: the page said so after 3 s", after)
 				}
-				if c := card(s.Board(), 1); !c.Duplicate {
+				if c := s.Board().OrderWith(1).Tickets[0]; !c.Duplicate {
 					t.Error("it may be on paper and is not marked")
 				}
 			})
@@ -47,10 +47,7 @@ func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 }
 
 func TestNewTicketsWaitForThoseThatWereShownEvenIfTheScreenHasJustGoneDark(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k, paper := newScreenHarness(t), &fakePrinter{}
-		s := k.newScreen(paper)
-		defer k.closeAll()
+	withScreen(t, func(t *testing.T, k *screenHarness, s *kds.Screen, paper *fakePrinter) {
 		closed := openPage(s, "a")
 		k.order(1)
 		time.Sleep(time.Second)
@@ -60,20 +57,15 @@ func TestNewTicketsWaitForThoseThatWereShownEvenIfTheScreenHasJustGoneDark(t *te
 		time.Sleep(25 * time.Second)
 		leave()
 		time.Sleep(time.Minute)
-		paper.mu.Lock()
-		defer paper.mu.Unlock()
-		if len(paper.out) != 2 || paper.out[0] != "OPEN ORDERS #1 for hot-line (screen down)" {
-			t.Errorf("came out: %q", paper.out)
+		if out := paper.printed(); len(out) != 2 || out[0] != "OPEN ORDERS #1 for hot-line (screen down)" {
+			t.Errorf("came out: %q", out)
 		}
 	})
 }
 
 func TestAScreenThatBacksUpAScreenHoldsNoTicket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := newScreenHarness(t)
-		defer k.stop()
-		a := newTestScreen(t, queuetest.NewStore())
-		b := NewScreen(ScreenOptions{Name: "cold", Board: open(t, queuetest.NewStore()),
+	withScreen(t, func(t *testing.T, k *screenHarness, a *kds.Screen, _ *fakePrinter) {
+		b := kds.NewScreen(kds.ScreenOptions{Name: "cold", Board: openBoard(t, "cold", queuetest.NewStore()),
 			OnLive: func() { k.d.Kick("hot-line") }})
 		k.d.Set([]dispatch.Lane{{Name: "hot-line", Station: a,
 			Backups: []dispatch.Backup{{Name: "cold", Station: a.WrapBackup(b), After: 20 * time.Second}}}})
@@ -95,7 +87,7 @@ func TestAScreenThatBacksUpAScreenHoldsNoTicket(t *testing.T) {
 		if got := k.states(); got != "shown shown" || jobs(b.Board()) != "1 2 |" || jobs(a.Board()) != "| 2 1" {
 			t.Errorf("%s, boards %q and %q", got, jobs(a.Board()), jobs(b.Board()))
 		}
-		if c := card(b.Board(), 1); c == nil || !c.Duplicate || c.For != "hot-line" {
+		if c := b.Board().OrderWith(1).Tickets[0]; !c.Duplicate || c.For != "hot-line" {
 			t.Errorf("card %+v", c)
 		}
 	})

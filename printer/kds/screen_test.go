@@ -1,4 +1,4 @@
-package kds
+package kds_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/printer/kds/board"
+	"ticketrail/printer/kds"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
@@ -21,17 +21,17 @@ func TestATicketIsShownWhenALivePageConfirmsIt(t *testing.T) {
 		time.AfterFunc(4*time.Second, func() { s.Confirm("deaf", []uint64{2}) })
 		time.AfterFunc(5*time.Second, func() { s.Confirm("deaf", []uint64{2, 1}) })
 		var b beginCounter
-		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
-		if proof != ticket.Shown || err != nil || b.times() != 1 || time.Since(start) != 5*time.Second {
-			t.Errorf("%s, %v, begun %d times, after %v", proof, err, b.times(), time.Since(start))
+		proof, err := s.Print(t.Context(), delivery(1), b.begin)
+		if proof != ticket.Shown || err != nil || b.n != 1 || time.Since(start) != 5*time.Second {
+			t.Errorf("%s, %v, begun %d times, after %v", proof, err, b.n, time.Since(start))
 		}
 		if !s.Board().NeedPaper() {
 			t.Error("the card does not know")
 		}
 		start = time.Now()
-		if proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin); proof != ticket.Shown || err != nil ||
-			time.Since(start) != 0 {
-			t.Errorf("again: %s, %v, after %v", proof, err, time.Since(start))
+		wantShown(t, s, delivery(1))
+		if after := time.Since(start); after != 0 {
+			t.Errorf("again: after %v", after)
 		}
 	})
 }
@@ -39,12 +39,13 @@ func TestATicketIsShownWhenALivePageConfirmsIt(t *testing.T) {
 func TestWithoutALivePageTheQueueWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := 0
-		s := newTestScreen(t, queuetest.NewStore(), func(o *ScreenOptions) { o.OnLive = func() { woken++ } })
+		s := kds.NewScreen(kds.ScreenOptions{Board: openBoard(t, "hot-line", queuetest.NewStore()),
+			OnLive: func() { woken++ }})
 		for _, when := range []string{"before the first page", "after the last"} {
 			var b beginCounter
-			_, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
-			if !ticket.IsNotReady(err) || b.times() != 0 {
-				t.Errorf("%s: %v, begun %d times", when, err, b.times())
+			_, err := s.Print(t.Context(), delivery(1), b.begin)
+			if !ticket.IsNotReady(err) || b.n != 0 {
+				t.Errorf("%s: %v, begun %d times", when, err, b.n)
 			}
 			wantJobs(t, s.Board(), "|")
 			one, again, two := s.Join("a"), s.Join("a"), s.Join("b")
@@ -69,19 +70,17 @@ func TestACardThatNoPageConfirmedIsInDoubt(t *testing.T) {
 		time.AfterFunc(time.Second, leave)
 		var b beginCounter
 		start := time.Now()
-		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
+		proof, err := s.Print(t.Context(), delivery(1), b.begin)
 		if err == nil || ticket.IsUntouched(err) || ticket.IsNotReady(err) || ticket.IsPermanent(err) ||
-			b.times() != 1 || time.Since(start) != 10*time.Second {
+			b.n != 1 || time.Since(start) != 10*time.Second {
 			t.Errorf("%s, %v after %v", proof, err, time.Since(start))
 		}
 		// The page comes back: the same ticket, given again, has the same card.
 		defer openPage(s, "a")()
-		d := order(1, "Burger")
+		d := delivery(1)
 		d.Attempt, d.Doubt = 2, true
-		if proof, err := s.Print(t.Context(), d, new(beginCounter).begin); proof != ticket.Shown || err != nil {
-			t.Errorf("again: %s, %v", proof, err)
-		}
-		if c := card(s.Board(), 1); c.Duplicate || jobs(s.Board()) != "1 |" {
+		wantShown(t, s, d)
+		if c := s.Board().OrderWith(1).Tickets[0]; c.Duplicate || jobs(s.Board()) != "1 |" {
 			t.Errorf("board %q, card %+v", jobs(s.Board()), c)
 		}
 	})
@@ -92,13 +91,11 @@ func TestWhatAPageConfirmedDoesNotCountOnceItFellSilent(t *testing.T) {
 		s := newTestScreen(t, queuetest.NewStore())
 		defer s.Join("a")()
 		time.AfterFunc(time.Second, func() { s.Confirm("a", []uint64{1}) })
-		if _, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err != nil {
-			t.Fatal(err)
-		}
+		wantShown(t, s, delivery(1))
 		time.Sleep(time.Minute)
-		s.expirePage("a")
+		s.ExpirePage("a")
 		defer s.Join("deaf")()
-		if proof, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); err == nil {
+		if proof, err := s.Print(t.Context(), delivery(1), noBegin); err == nil {
 			t.Errorf("%s by a page that says nothing", proof)
 		}
 	})
@@ -108,16 +105,8 @@ func TestABumpIsProofEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestScreen(t, queuetest.NewStore())
 		defer s.Join("a")()
-		time.AfterFunc(time.Second, func() {
-			r, err := s.Do(t.Context(), "a", press(s.Board(), board.Bump, 1))
-			if r.Outcome != board.Done || err != nil {
-				t.Errorf("%+v, %v", r, err)
-			}
-		})
-		if proof, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin); proof != ticket.Shown ||
-			err != nil {
-			t.Errorf("%s, %v", proof, err)
-		}
+		time.AfterFunc(time.Second, func() { bump(t, s, 1) })
+		wantShown(t, s, delivery(1))
 	})
 }
 
@@ -126,15 +115,15 @@ func TestATicketWhoseCardIsStoredIsInDoubtIfTheOneBeforeItStays(t *testing.T) {
 		store := queuetest.NewStore()
 		s := newTestScreen(t, store)
 		leave := openPage(s, "a")
-		_, err := s.Print(t.Context(), order(1, "Burger"), new(beginCounter).begin)
+		_, err := s.Print(t.Context(), delivery(1), noBegin)
 		must(t, err)
 		defer leave()
-		d := order(2, "Soup")
-		first := order(1, "Burger").Ticket
+		d := delivery(2)
+		first := delivery(1).Ticket
 		d.Ticket.Request, d.Ticket.Received = first.Request, first.Received.Add(time.Minute)
 		d.Ticket.Changed = &ticket.Change{Order: first.Order()}
 		store.InjectAt(store.Writes()+2, queuetest.Failed) // the first is the new card
-		if _, err := s.Print(t.Context(), d, new(beginCounter).begin); err == nil || ticket.IsUntouched(err) {
+		if _, err := s.Print(t.Context(), d, noBegin); err == nil || ticket.IsUntouched(err) {
 			t.Errorf("%v: the card of job 2 is on the board", err)
 		}
 		if _, stored := s.Board().State(2); !stored {
@@ -150,12 +139,12 @@ func TestATicketThatCannotBeStoredIsNotShown(t *testing.T) {
 		defer openPage(s, "a")()
 		store.Inject(queuetest.Failed)
 		var b beginCounter
-		proof, err := s.Print(t.Context(), order(1, "Burger"), b.begin)
+		proof, err := s.Print(t.Context(), delivery(1), b.begin)
 		if !ticket.IsUntouched(err) || !errors.Is(err, queuetest.ErrStorage) {
 			t.Errorf("%s, %v", proof, err)
 		}
 		b.err = errors.New("full")
-		if _, err := s.Print(t.Context(), order(1, "Burger"), b.begin); !errors.Is(err, b.err) {
+		if _, err := s.Print(t.Context(), delivery(1), b.begin); !errors.Is(err, b.err) {
 			t.Errorf("begin fails: %v", err)
 		}
 	})
@@ -168,7 +157,7 @@ func TestAnInterruptedAttemptSaysSo(t *testing.T) {
 		cause := errors.New("shutting down")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(cause) })
-		if _, err := s.Print(ctx, order(1, "Burger"), new(beginCounter).begin); !errors.Is(err, cause) {
+		if _, err := s.Print(ctx, delivery(1), noBegin); !errors.Is(err, cause) {
 			t.Error(err)
 		}
 	})

@@ -19,6 +19,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/printer/virtual"
@@ -128,7 +130,7 @@ func openBoard(t testing.TB, station string, store kv.Store) *board.Board {
 
 func delivery(job uint64) ticket.Delivery {
 	return ticket.Delivery{Job: job, Attempt: 1, Ticket: ticket.Ticket{
-		Request: fmt.Sprint("request-", job), Number: fmt.Sprint(17 + job), Received: time.Now(),
+		Venue: "grill", Request: fmt.Sprint("request-", job), Number: fmt.Sprint(job), Received: time.Now(),
 		Lines: []ticket.Line{{Quantity: "1", Name: "Burger"}},
 	}}
 }
@@ -367,6 +369,13 @@ func noBegin(context.Context) error { return nil }
 
 // utc is the zone of a kitchen.
 func utc() *time.Location { return time.UTC }
+
+func wantEqual(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()
