@@ -43,8 +43,6 @@ type ScreenOptions struct {
 	// Repeat is how often a sound comes again until it is acknowledged; 0: it comes once.
 	Repeat time.Duration
 
-	// ShowWithin is how long a page may take to confirm a card; 0 is 10 s.
-	ShowWithin time.Duration
 	// OnLive is called when the screen stops being dark, to wake its queue. It must not block.
 	OnLive  func()
 	Logger  *slog.Logger // nil: silent
@@ -68,10 +66,10 @@ type Screen struct {
 func NewScreen(o ScreenOptions) *Screen {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	// 20 s is longer than a reload or a change of the wireless access point takes, and short enough
-	// that no order is late because of it. ShowWithin is two heartbeats.
-	o.HoldFor, o.ShowWithin = cmp.Or(o.HoldFor, 20*time.Second), cmp.Or(o.ShowWithin, 10*time.Second)
+	// that no order is late because of it.
+	o.HoldFor, o.Title = cmp.Or(o.HoldFor, 20*time.Second), cmp.Or(o.Title, o.Name)
 	o.WarnAfter, o.LateAfter = cmp.Or(o.WarnAfter, 5*time.Minute), cmp.Or(o.LateAfter, 8*time.Minute)
-	o.UnseenAfter, o.Title = cmp.Or(o.UnseenAfter, 45*time.Second), cmp.Or(o.Title, o.Name)
+	o.UnseenAfter = cmp.Or(o.UnseenAfter, 45*time.Second)
 	return &Screen{
 		o: o, log: o.Logger.With("component", "kds", "station", o.Name),
 		pages: map[string]*page{}, waiting: map[uint64]chan struct{}{}, darkSince: time.Now(),
@@ -146,6 +144,9 @@ func (s *Screen) Print(ctx context.Context, d ticket.Delivery,
 	return ticket.Shown, nil
 }
 
+// showWithin is how long a page may take to confirm a card: two heartbeats.
+const showWithin = 2 * beatInterval
+
 // waitConfirmed waits until a live page has confirmed the card. A bumped card counts too: a cook has seen it.
 // The last two errors differ because their remedies do: open the page, or reload one that hangs.
 func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan struct{}) error {
@@ -153,12 +154,10 @@ func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan
 		return nil
 	}
 
-	timeout := time.NewTimer(s.o.ShowWithin)
-	defer timeout.Stop()
 	select {
 	case <-confirmed:
 		return nil
-	case <-timeout.C:
+	case <-time.After(showWithin):
 	case <-ctx.Done():
 		return fmt.Errorf("wait for a page to confirm it: %w", context.Cause(ctx))
 	}
@@ -167,8 +166,7 @@ func (s *Screen) waitConfirmed(ctx context.Context, job uint64, confirmed <-chan
 		return errors.New("the page closed before it confirmed the ticket")
 	}
 
-	return fmt.Errorf("a page is open but did not confirm the ticket within %v: reload the page",
-		s.o.ShowWithin)
+	return fmt.Errorf("a page is open but did not confirm the ticket within %v: reload the page", showWithin)
 }
 
 // Do carries out the command of a page. A command for an order also confirms that the page holds its

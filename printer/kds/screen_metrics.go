@@ -29,7 +29,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		shownSeconds: promauto.With(reg).NewHistogram(prometheus.HistogramOpts{
 			Name: "ticketrail_display_shown_seconds",
 			Help: "Time from adding a ticket to a screen's board until a live page confirmed it.",
-			// From a local network's round trip to ShowWithin, with the most buckets where a cook
+			// From a local network's round trip to showWithin, with the most buckets where a cook
 			// begins to notice.
 			Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2.5, 5, 10},
 

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/printer/kds"
@@ -44,9 +43,7 @@ func TestAPageIsToldHowItsScreenIsSetUpAndTheStateItWasRenderedFrom(t *testing.T
 			"warn_after": 60000.0, "late_after": 120000.0, "recall_for": 3600000.0, "undo_for": 10000.0,
 			"unseen_after": 20000.0, "repeat": 30.0,
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		wantEqual(t, "setup", want, got)
 	})
 }
 

@@ -44,7 +44,6 @@ var ErrInProgress = errors.New("this ticket is still being shown or printed: try
 
 // ServerOptions configure a [Server]. Pairings is required.
 type ServerOptions struct {
-	Displays []ServedScreen
 	Pairings *Pairings
 	// Manage answers the questions and changes of the page for managers, at paths such as /state, as JSON. The
 	// browser that asks may manage, and no other site makes it ask. who names it, for the log. Nil: the page
@@ -70,7 +69,7 @@ type Server struct {
 	views []*screenView // in the order of the configuration; replaced, never changed
 }
 
-// NewServer returns a server of the given displays. It does not listen: see [Server.HTTPServer].
+// NewServer returns a server without displays, see [Server.Set]. It does not listen: see [Server.HTTPServer].
 func NewServer(o ServerOptions) *Server {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	server := &Server{
@@ -78,7 +77,6 @@ func NewServer(o ServerOptions) *Server {
 		stopping: make(chan struct{}), renderSlots: make(chan struct{}, maxRendering),
 	}
 	server.stop = sync.OnceFunc(func() { close(server.stopping) })
-	server.Set(o.Displays)
 	return server
 }
 

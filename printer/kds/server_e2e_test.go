@@ -147,7 +147,8 @@ func (k *e2eServer) open(t *testing.T, log *slog.Logger) {
 	}
 	k.pairings, err = kds.OpenPairings(k.queue.KV("pairings"), log)
 	must(t, err)
-	k.server = kds.NewServer(kds.ServerOptions{Displays: displays, Pairings: k.pairings, Logger: log})
+	k.server = kds.NewServer(kds.ServerOptions{Pairings: k.pairings, Logger: log})
+	k.server.Set(displays)
 }
 
 func (k *e2eServer) print(_ context.Context, job uint64) error {

@@ -92,11 +92,12 @@ func serve(ctx context.Context, s *kds.Server, l net.Listener) error {
 
 func (w *testServer) serve() {
 	w.server = kds.NewServer(kds.ServerOptions{
-		Displays: w.displays, Pairings: w.pairings,
+		Pairings: w.pairings,
 		Manage: func(_ http.ResponseWriter, r *http.Request, who string) {
 			w.managed = append(w.managed, who+": "+r.Method+" "+r.URL.Path)
 		},
 	})
+	w.server.Set(w.displays)
 	w.network = virtual.NewNetwork()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)

@@ -22,7 +22,6 @@ func TestRequestsOfAPageAreAnsweredWithTheRightStatus(t *testing.T) {
 			path, body string
 			code       int
 		}{
-			{"do", `{"id":"a","do":"bump","job":1,"version":9}`, http.StatusOK}, // a conflict is an answer
 			{"do", `{"id":"` + strings.Repeat("x", 5000) + `"}`, http.StatusBadRequest},
 			{"shown", `{"page":"nobody00","jobs":[1]}`, http.StatusConflict},
 			{"print", `{"job":1}`, http.StatusNotFound}, // no printer was given
@@ -97,10 +96,12 @@ func TestAPageLoadsNothingFromElsewhereAndHasNothingInline(t *testing.T) {
 func TestWhatIsLargeIsSentCompressedAndEventsAreNot(t *testing.T) {
 	withServer(t, func(t *testing.T, w *testServer) {
 		for job := range uint64(250) {
-			w.put("hot-line", job+1)
+			d := delivery(job + 1)
+			d.Ticket.Lines[0].Name = fmt.Sprint("Dish ", job)
+			w.add("hot-line", d)
 		}
 		c := w.client("127.0.0.1")
-		for _, path := range []string{"", "/state"} {
+		for _, path := range []string{"", "/state", "/allday"} {
 			_, plain, _ := w.get(c, "/screen/hot-line"+path, "Accept-Encoding", "identity")
 			_, sent, header := w.get(c, "/screen/hot-line"+path, "Accept-Encoding", "gzip")
 			z, err := gzip.NewReader(strings.NewReader(sent))

@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/ticket"
 )
@@ -29,17 +27,17 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","jobs":[1],"visible":[1]}`)
 		synctest.Wait()
-		w.press(c, "hot-line", hot.Orders(), board.AckVoid, 0)
+		w.press("hot-line", board.AckVoid)
 		time.Sleep(57 * time.Second)
-		w.press(c, "hot-line", hot.Orders(), board.ItemDone, 0)
+		w.press("hot-line", board.ItemDone)
 		time.Sleep(time.Minute)
-		w.press(c, "hot-line", hot.Orders(), board.Bump, 0)
+		w.press("hot-line", board.Bump)
 		time.Sleep(time.Minute)
-		w.press(c, "hot-line", hot.Orders(), board.Recall, 0)
+		w.press("hot-line", board.Recall)
 		time.Sleep(6 * time.Minute) // until it is late
-		w.press(c, "hot-line", hot.Orders(), board.Bump, 0)
+		w.press("hot-line", board.Bump)
 		time.Sleep(time.Minute)
-		w.press(c, "pass", pass.Orders, board.Bump, 0)
+		w.press("pass", board.Bump)
 
 		// Slips, tests and cancellations are no tickets of the kitchen.
 		for job, k := range []ticket.Kind{2: ticket.ExpiredList, 3: ticket.Test, 4: ticket.Order} {
@@ -59,16 +57,15 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 			"hot-line,,Burger: 1, 0:03 / 0:03, 1:00 / 1:00, 10:00 / 10:00, 1 (100 %), 1",
 			"hot-line,,Fries\ufffd: 1, 0:03 / 0:03, 9:00 / 9:00, 10:00 / 10:00, 1 (100 %), 1",
 		}
-		if diff := cmp.Diff(want, w.times("")); diff != "" {
-			t.Error(diff)
-		}
+		wantEqual(t, "times", want, w.times(""))
 		// The next day the tickets are off the board, and some hours later out of its memory.
 		time.Sleep(24 * time.Hour)
-		w.press(c, "cold", w.screens["cold"].Orders(), board.Bump, 0)
+		w.press("cold", board.Bump)
 		w.put("cold", 10)
 		first := w.times("2000-01-01")
-		if diff := cmp.Diff(want[3:], first[3:]); diff != "" || !strings.HasPrefix(first[0], "cold,,: 1,") {
-			t.Errorf("with a ticket of the next day there is also %q: %s", first[0], diff)
+		wantEqual(t, "times of the day before", want[3:], first[3:])
+		if !strings.HasPrefix(first[0], "cold,,: 1,") {
+			t.Errorf("with a ticket of the next day there is also %q", first[0])
 		}
 		if rows := w.times(""); len(rows) != 3 || !strings.HasPrefix(rows[0], "cold,,: 1,") {
 			t.Errorf("on the next day one ticket was accepted, and it has %q", rows)
@@ -124,23 +121,18 @@ func TestTheTimesAreForManagersOnly(t *testing.T) {
 	})
 }
 
-// press sends a command for an order as its page does.
-func (w *testServer) press(c *http.Client, screen string, orders *board.Orders, do board.Verb, item int) {
+// press carries out a command on the first order of a screen, or the item of its first ticket, as for a page.
+func (w *testServer) press(screen string, do board.Verb) {
 	w.t.Helper()
-	snap := orders.Snapshot()
-	list := snap.Orders
-	if do == board.Recall {
-		list = snap.Recall
-	}
-	o := list[0]
-	body := fmt.Sprintf(`{"id":"%d","do":%q,"order":%q,"version":%d}`, time.Now().UnixNano(), do, o.Key, o.Version)
+	s := w.screens[screen]
+	snap := s.Orders().Snapshot()
+	o := append(snap.Orders, snap.Recall...)[0]
+	c := board.Command{ID: fmt.Sprint(time.Now().UnixNano()), Do: do, Order: o.Key, Version: o.Version}
 	if do == board.ItemDone {
-		body = fmt.Sprintf(`{"id":"%d","do":%q,"job":%d,"version":%d,"item":%d}`, time.Now().UnixNano(), do,
-			o.Tickets[0].Job, o.Tickets[0].Version, item)
+		c.Job, c.Version = o.Tickets[0].Job, o.Tickets[0].Version
 	}
-	code, text := w.post(c, "/screen/"+screen+"/do", body)
-	if code != http.StatusOK || decode[board.Result](w.t, text).Outcome != board.Done {
-		w.t.Fatalf("%s: %d %s", body, code, text)
+	if r, err := s.Do(w.t.Context(), testPage, c); r.Outcome != board.Done || err != nil {
+		w.t.Fatalf("%s: %s, %v", do, r.Outcome, err)
 	}
 }
 

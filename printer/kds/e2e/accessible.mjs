@@ -1,7 +1,7 @@
 // Everybody can read and press everything: axe, the size of buttons, and the contrast of what must not be missed.
 
 import {
-  PATIENCE, SCREENS, assert, contrasts, equal, live, open, row, set, violations,
+  PATIENCE, SILENCE, assert, change, contrasts, equal, live, open, passes, row, violations,
 } from "./harness.mjs";
 import { bowl, cannedOrder as order } from "./canned.mjs";
 import { evening, marked, withParts } from "./evening.mjs";
@@ -34,29 +34,39 @@ function prepare(server, pass) {
   server.events = [{ at: 1, clock: "19:30", what: "accepted" }];
 }
 
-const checkOf = (page, pass, width) => async (what) => {
-  equal(await violations(page), [], "what axe finds: " + what + " at " + width);
+// checkOf returns a check of the page, or of one of its elements.
+const checkOf = (page, pass) => async (what, within) => {
+  equal(await violations(page, within), [], "what axe finds: " + what + " at " + page.viewportSize().width);
   const urgent = await contrasts(page.locator(URGENT));
   assert(urgent.length > 0 || pass, "nothing is urgent: " + what);
   equal(urgent.filter(([, got]) => got < 7), [], "what has less than 7:1: " + what);
 };
 
+// theDoneIsLegible fails if what the pass says of parts that are done has a contrast of less than 4.5:1.
+async function theDoneIsLegible(page, ...selectors) {
+  for (const selector of selectors) {
+    const got = await contrasts(page.locator(".list, .column:not(.measure)").locator(selector));
+    assert(got.length > 0, "there is no " + selector);
+    equal(got.filter(([, contrast]) => contrast < 4.5), [], "what has less than 4.5:1: " + selector);
+  }
+}
+
 async function eachSize(server, browser, pass) {
   prepare(server, pass);
   const page = await open(browser, server, "hot-line");
   for (const size of ["s", "m", "l", "xl"]) {
-    await set(page, { size });
-    await page.reload();
-    await live(page);
-    await checkOf(page, pass, 1280)("size " + size);
+    await change(page, { size });
+    await checkOf(page, pass)("size " + size);
   }
 }
 
 async function accessible(server, browser, pass, colorScheme) {
   prepare(server, pass);
-  for (const [width, height] of [...SCREENS, [390, 844]]) {
-    const page = await open(browser, server, "hot-line", { viewport: { width, height }, colorScheme });
-    const check = checkOf(page, pass, width);
+  const page = await open(browser, server, "hot-line", { colorScheme });
+  const check = checkOf(page, pass);
+  for (const [width, height] of [[390, 844], [1024, 600], [1920, 1080], [1280, 800]]) {
+    await page.setViewportSize({ width, height });
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     await page.locator("#alerts .unseen").waitFor();
     await check("all orders");
     const small = await page.$$eval("button", (l) =>
@@ -66,14 +76,15 @@ async function accessible(server, browser, pass, colorScheme) {
         .filter(([, w, h]) => w < 48 || h < 48),
     );
     equal(small, [], "buttons smaller than 48 px at " + width);
+    if (pass) await theDoneIsLegible(page, ".told.done", ".told.ticked", ".act.ready");
     if (pass || width < 600) {
       await row(page, "#6").locator(".number").click();
-      await check("an open order");
+      await check("an open order", "#board");
+      if (pass) await theDoneIsLegible(page, ".station.done");
       await page.keyboard.press("Escape");
     }
-    if (width === 1280) await everyState(page, server, check);
-    await page.context().close();
   }
+  await everyState(page, server, check);
 }
 
 // everyState checks the panels, all-day beside the board and instead of it, and both ways of NOT LIVE.
@@ -82,27 +93,29 @@ async function everyState(page, server, check) {
     if (key === "d") await page.keyboard.press("1");
     await page.keyboard.press(key);
     await page.waitForSelector("dialog .content *");
-    await check("panel " + key);
+    await check("panel " + key, "dialog"); // the orders behind it were checked
     await page.keyboard.press("Escape");
   }
-  for (const allday of ["strip", "screen", "panel"]) {
-    await set(page, { allday });
-    await page.reload();
-    await live(page);
-    if (allday !== "panel") await page.waitForSelector("#strip .counts li");
-    await check("all-day as " + allday);
+  for (const allday of ["strip", "screen"]) {
+    await change(page, { allday });
+    await page.waitForSelector("#strip .counts li");
+    await check("all-day as " + allday, "#strip");
   }
+  await change(page, { allday: "panel" });
+
   page.wrong = [];
   server.refuse.add("/shown");
+  await passes(page, SILENCE);
   await page.waitForSelector("body.notlive.polling", { timeout: PATIENCE });
   await check("NOT LIVE, and not heard");
   await page.keyboard.press("h");
   await page.waitForSelector("dialog .content *");
-  await check("a panel that is NOT LIVE");
+  await check("a panel that is NOT LIVE", "dialog");
   await page.keyboard.press("Escape");
   server.refuse.delete("/shown");
   await live(page);
   await server.kill();
+  await passes(page, SILENCE);
   await page.waitForSelector("body.notlive:not(.polling)", { timeout: PATIENCE });
   await check("NOT LIVE without a server");
   await server.start();

@@ -1,9 +1,7 @@
 // What a cook reads on the cards and at the edge, and how.
 
-import { join } from "node:path";
 import {
-  NO_WORKER, SCREENS, assert, chip, clipped, equal, heads, live, open, press, set, shots, texts,
-  theEdgeIsLegible, until, violations,
+  NO_WORKER, SCREENS, assert, chip, clipped, equal, heads, open, press, texts, theEdgeIsLegible, until, violations,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
@@ -17,17 +15,13 @@ export async function whatTheEdgeSaysIsLegibleAndNoNumberIsCut(server, browser) 
   Object.assign(server.orders[58].tickets[0], { seen: 0, at: 1 });
   for (const [width, height] of [...SCREENS, [390, 844]])
     for (const size of ["auto", "xl"]) {
-      const page = await open(browser, server, "hot-line", { viewport: { width, height } });
-      await set(page, { size });
-      await page.reload();
-      await live(page);
+      const page = await open(browser, server, "hot-line", { viewport: { width, height }, settings: { size } });
       server.put(order(200, ["Soup"], { number: "#40961" }));
       await chip(page, "new").waitFor();
       for (const kind of ["void", "allergy", "late", "unseen"]) await chip(page, kind).waitFor();
       const at = " at " + width + " " + size;
       const inBar = await theEdgeIsLegible(page, at);
       assert(inBar.some((t) => t.text.includes("#ORDER-2026-000001234")), "the whole number" + at);
-      await page.screenshot({ path: join(shots, "edge-" + width + "-" + size + ".png") });
       await page.context().close();
       server.orders.pop();
     }
@@ -51,27 +45,6 @@ export async function eachCourseIsOnACardOnceAndSeatsAreAtTheirLines(server, bro
   await press(page, "#1", "button.item");
   await until("both are done", () => server.commands().length === 2);
   await until("and one line with the third", async () => (await drawn())[1] === "3×Steak S3 S2 S1");
-}
-
-export async function twelveOrdersAreOnOneScreenAndTheirButtonsAreLessThanATenthOfThem(server, browser) {
-  server.orders = evening(12);
-  const page = await open(browser, server, "hot-line", { viewport: { width: 1920, height: 1080 } });
-  equal((await heads(page)).length, 12, "visible orders");
-  for (const n of [12, 40])
-    for (const [width, height] of SCREENS) {
-      server.orders = evening(n);
-      const page = await open(browser, server, "hot-line", { viewport: { width, height } });
-      const share = await page.evaluate(() => {
-        const area = (selector) =>
-          Array.from(document.querySelectorAll(selector), (e) => e.getBoundingClientRect())
-            .reduce((sum, r) => sum + r.width * r.height, 0);
-        const all = ".column:not(.measure) ";
-        return area(all + ".foot, " + all + ".head .act") / area(all + ".card");
-      });
-      console.log(`     ${n} open at ${width}x${height}: buttons are ${Math.round(1000 * share) / 10} %`);
-      assert(share < 0.1, "buttons are " + share + " of the cards at " + width + " with " + n);
-      await page.context().close();
-    }
 }
 
 export async function aLongAllDayPanelIsScrolledByKeyboard(server, browser) {

@@ -1,7 +1,8 @@
 // What cooks do with a page, and what it posts, says and plays.
 
 import {
-  PATIENCE, SCREENS, assert, card, chip, clipped, contrast, equal, heads, live, open, press, set, until,
+  PATIENCE, SCREENS, SILENCE, assert, card, change, chip, clipped, contrast, equal, heads, live, open, passes, press,
+  until,
 } from "./harness.mjs";
 import { bowl, cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
@@ -137,8 +138,10 @@ export async function aPageWhosePostsFailIsNotLive(server, browser) {
   assert(!(await page.isVisible("#cover")), "the cover stays");
 
   server.refuse.add("/shown");
+  await passes(page, SILENCE);
   await page.waitForSelector("body.notlive.polling", { timeout: PATIENCE });
   await server.kill(); // no order arrives any more, and the page says so
+  await passes(page, SILENCE);
   await page.waitForSelector("body.notlive:not(.polling)", { timeout: PATIENCE });
   assert(/No connection/.test(await page.innerText("#cover")), "it says why it is not live now");
   page.wrong = []; // the answers that were refused
@@ -181,9 +184,7 @@ export async function ticketsThatCanBeSeenArePostedWithEveryPageTurn(server, bro
     await until("page " + n + " is posted", () => String(visible()) === want);
     await page.keyboard.press("PageDown");
   }
-  await set(page, { allday: "screen" });
-  await page.reload();
-  await live(page);
+  await change(page, { allday: "screen" });
   await until("nothing can be seen", () => visible().length === 0);
 }
 
@@ -211,10 +212,8 @@ export async function detailsAndTheTimelineOpenByTouchAndByKeyboard(server, brow
 
 export async function everyCardOfAPageHasAKey(server, browser) {
   server.orders = Array.from({ length: 60 }, (_, i) => order(i + 1));
-  const page = await open(browser, server, "hot-line", { viewport: { width: 1920, height: 1080 } });
-  await set(page, { size: "s" });
-  await page.reload();
-  await live(page);
+  const viewport = { width: 1920, height: 1080 };
+  const page = await open(browser, server, "hot-line", { viewport, settings: { size: "s" } });
   const on = await page.$$eval(".column:not(.measure) .card", (l) =>
     l.map((c) => [c.querySelector(".hint").textContent, c.querySelector(".number").textContent]),
   );
@@ -277,9 +276,7 @@ export async function theAllDayCountsAreAPanelAStripOrTheScreen(server, browser)
   const first = (await page.innerText(".counts li >> nth=0")).replace(/\s+/g, " ");
   assert(/^12 Burger 3 no onions/.test(first), "the total is first: " + first);
   for (const [where, boards] of [["strip", 1], ["screen", 0]]) {
-    await set(page, { allday: where });
-    await page.reload();
-    await live(page);
+    await change(page, { allday: where });
     await page.waitForSelector("#strip .counts li");
     equal((await heads(page)).length, 2 * boards, "cards beside it");
     await until("all fit", () => page.$eval("#strip", (s) => s.scrollHeight <= s.clientHeight + 1));
@@ -314,10 +311,8 @@ export async function aReloadWhileTheServerIsDownKeepsTheBoard(server, browser) 
 
 export async function aCardThatEndsOnTheNextPageIsSeenWholeBeforeItIsBumped(server, browser) {
   server.orders = [bowl(1)];
-  const page = await open(browser, server, "hot-line", { viewport: { width: 640, height: 420 } });
-  await set(page, { size: "xl" });
-  await page.reload();
-  await live(page);
+  const viewport = { width: 640, height: 420 };
+  const page = await open(browser, server, "hot-line", { viewport, settings: { size: "xl" } });
   await page.keyboard.press("1");
   const number = () => page.textContent("#pagenumber");
   while (!(await number()).startsWith("1 ")) await page.keyboard.press("PageUp");

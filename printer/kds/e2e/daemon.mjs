@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  PATIENCE, assert, equal, freePort, heads, live, press, row, texts, until, watch,
+  PATIENCE, SILENCE, assert, equal, freePort, heads, live, passes, press, row, texts, until, watch,
 } from "./harness.mjs";
 
 const venue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11";
@@ -125,6 +125,7 @@ export async function fromTheWebhookToTheScreenAndToPaperWhenTheScreenIsDark(ser
     await until("the burger is done", async () => (await page.locator(".item.done").count()) === 1);
 
     await d.kill();
+    await passes(page, SILENCE);
     await page.waitForSelector("body.notlive", { timeout: PATIENCE });
     await d.start();
     await live(page);

@@ -11,7 +11,7 @@ import net from "node:net";
 const modules = process.env.KDS_E2E_MODULES;
 const require = createRequire(join(modules, "node_modules", "x.js"));
 const { chromium } = require("playwright-core");
-const { AxeBuilder } = require("@axe-core/playwright");
+const axe = require("axe-core");
 
 export const shots = process.env.KDS_E2E_SHOTS || join(tmpdir(), "kds-shots");
 mkdirSync(shots, { recursive: true });
@@ -141,9 +141,10 @@ export async function watch(page) {
 // NO_WORKER are the options of a page whose requests a test answers: those that pass a service worker never reach it.
 export const NO_WORKER = { serviceWorkers: "block" };
 
-// open opens a screen and waits until it is live.
-export async function open(browser, server, station, options = {}) {
+// open opens a screen and waits until it is live. settings are those of the tablet.
+export async function open(browser, server, station, { settings, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "dark", ...options });
+  if (settings) await context.addInitScript(storeSettings, settings);
   const page = await watch(await context.newPage());
   await page.goto((options.base || server.url) + "/screen/" + station);
   if (!options.notLive) await live(page);
@@ -205,10 +206,19 @@ export const SCREENS = [
 
 export const texts = (page, selector) =>
   page.$$eval(".column:not(.measure) " + selector, (l) => l.map((e) => e.textContent.replace(/\s+/g, " ").trim()));
-export const set = (page, settings) =>
-  page.evaluate((all) => {
-    for (const name of Object.keys(all)) localStorage.setItem("ticketrail." + name, all[name]);
-  }, settings);
+
+function storeSettings(all) {
+  if (!location.host) return; // the empty page of a new tab
+  for (const name of Object.keys(all)) localStorage.setItem("ticketrail." + name, all[name]);
+}
+
+// change changes settings of a page, which is loaded again.
+export async function change(page, settings) {
+  await page.evaluate(storeSettings, settings);
+  await page.reload();
+  await live(page);
+}
+
 export const chip = (page, kind) => page.locator("#alerts .chip." + kind);
 
 // contrasts are those of the texts that can be seen, to what is behind them, by the formula of the web's guidelines for
@@ -273,11 +283,15 @@ export async function theEdgeIsLegible(page, at) {
   return inBar;
 }
 
-// violations is what axe finds on a page. It does so within the page: there are no frames, and it is much faster.
-export async function violations(page) {
-  const axe = new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ["violations"] });
-  const node = (n) => n.html.slice(0, 140) + " " + n.failureSummary;
-  return (await axe.analyze()).violations.map((v) => [v.id, v.nodes.slice(0, 3).map(node)]);
+// violations is what axe finds on a page, or within one of its elements. A page that is looked at several times keeps
+// axe, because to load it takes as long as to look.
+export async function violations(page, within = "html") {
+  if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(axe.source);
+  return page.evaluate(async (within) => {
+    const { violations } = await window.axe.run(within === "html" ? document : within, { resultTypes: ["violations"] });
+    const node = (n) => n.html.slice(0, 140) + " " + n.failureSummary;
+    return violations.map((v) => [v.id, v.nodes.slice(0, 3).map(node)]);
+  }, within);
 }
 
 export const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true };
@@ -292,8 +306,17 @@ export async function fits(page, what) {
   });
   equal(wide, [], "wider than the page: " + what);
   equal(await violations(page), [], what);
-  await page.screenshot({ path: join(shots, "manage-" + what + ".png"), fullPage: true });
 }
+
+// passes lets milliseconds pass at once for a page, and not for its server.
+export const passes = (page, ms) =>
+  page.evaluate((ms) => {
+    const now = performance.now.bind(performance);
+    performance.now = () => now() + ms;
+  }, ms);
+
+// SILENCE is more than the time, in ms, after which a page that hears nothing, or is not heard, is not live.
+export const SILENCE = 11000;
 
 // show makes a page the tab that is seen, or one in the background.
 export const show = (page, seen) =>

@@ -1,8 +1,7 @@
 // The screens in other languages: all of their own texts are, and longer words leave everything legible.
 
-import { join } from "node:path";
 import {
-  PATIENCE, SCREENS, chip, clipped, equal, latinWords, live, open, row, shots, theEdgeIsLegible,
+  PATIENCE, SCREENS, SILENCE, chip, clipped, equal, latinWords, live, open, passes, row, theEdgeIsLegible,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { marked, withParts } from "./evening.mjs";
@@ -25,16 +24,15 @@ const brokenWords = (page) =>
   });
 
 // inAll opens the page in German, whose words are long, and in Chinese on all screens, and calls then(page, check, at)
-// on the smallest that is no phone. check(what) looks at the texts, and takes a screenshot.
+// on the smallest that is no phone. check(what) looks at the texts.
 async function inAll(server, browser, then) {
   server.setup.title = "魚";
   for (const language of ["de", "zh"])
     for (const [width, height] of [...SCREENS, [390, 844]]) {
       server.setup.language = language;
-      const [at, name] = [" at " + width + " in " + language, server.setup.pass ? "pass" : "board"];
+      const at = " at " + width + " in " + language;
       const page = await open(browser, server, "hot-line", { viewport: { width, height } });
       const check = async (what) => {
-        await page.screenshot({ path: join(shots, [language, name, width, what].join("-") + ".png") });
         if (language !== "zh") return equal(await brokenWords(page), [], "words over two lines of " + what + at);
         equal(await latinWords(page), null, "Latin words of " + what + at);
       };
@@ -76,7 +74,8 @@ export async function theTextsOfAScreenAreInItsLanguageAndLegible(server, browse
     }
     page.wrong = [];
     server.refuse.add("/shown");
-    await page.waitForSelector("body.notlive", { timeout: PATIENCE });
+    await passes(page, SILENCE);
+    await page.waitForSelector("body.notlive.polling", { timeout: PATIENCE });
     await check("not live");
     server.refuse.delete("/shown");
     await live(page);

@@ -1,8 +1,7 @@
 // Which browsers may see a screen: pairing, revoking, and requests of other sites.
 
-import { PATIENCE, assert, browse, equal, heads, live, open, order, shots, until, violations } from "./harness.mjs";
+import { PATIENCE, assert, browse, equal, heads, live, open, order, until, violations } from "./harness.mjs";
 import os from "node:os";
-import { join } from "node:path";
 
 function lan() {
   for (const list of Object.values(os.networkInterfaces()))
@@ -61,7 +60,6 @@ export async function aManagerPairsATabletWithoutAShell(server, browser) {
     await box.waitForSelector("#state.failed");
     assert((await box.textContent("#state")).includes("no browser shows this code"), "it does not say why");
     equal(await violations(box), [], "the page in " + colorScheme);
-    await box.screenshot({ path: join(shots, "manage-" + colorScheme + ".png") });
   }
   const box = await browser.newPage();
   await box.goto(server.url + "/manage");
@@ -73,7 +71,6 @@ export async function aManagerPairsATabletWithoutAShell(server, browser) {
   const end = box.locator("button[data-id]");
   await end.waitFor();
   assert((await box.textContent("#state")).includes("now shows Hot line"), "it does not say what it did");
-  await box.screenshot({ path: join(shots, "manage-paired.png") });
   await end.click();
   equal((await server.ask("/pairings")).length, 1, "pairings after one tap");
   await end.click();
@@ -88,7 +85,6 @@ export async function aManagerReadsHowLongTicketsTook(server, browser) {
   await page.click("text=How long tickets took");
   await page.waitForSelector("h2:has-text('Hot line')");
   equal(await violations(page), [], "the page of times");
-  await page.screenshot({ path: join(shots, "times.png") });
 }
 
 export async function anotherSiteCannotSendCommands(server, browser) {

@@ -1,7 +1,7 @@
 // The pass: orders in rows, what is known of each part of them, and what is told when they are ready.
 
 import {
-  assert, card, contrast, equal, heads, live, open, press, row, rows, set, texts, until,
+  assert, card, equal, heads, open, press, row, rows, texts, until,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { atThePass, evening } from "./evening.mjs";
@@ -12,10 +12,7 @@ export async function thePassHasARowForEachOrderAndTheReadyOnesFirst(server, bro
   Object.assign(server.setup, { pass: true, name: "pass" });
   server.orders = evening(52).map(atThePass);
   for (const [width, height, least] of [[1024, 600, 12], [1280, 800, 12], [1920, 1080, 25]]) {
-    const page = await open(browser, server, "pass", { viewport: { width, height } });
-    await set(page, { size: "m" });
-    await page.reload();
-    await live(page);
+    const page = await open(browser, server, "pass", { viewport: { width, height }, settings: { size: "m" } });
     const seen = await rows(page);
     assert(seen.length >= least, width + ": only " + seen.length + " rows");
     equal(seen.slice(0, 11), server.orders.filter((o) => o.ready).map((o) => o.number), "the ready ones");
@@ -133,20 +130,4 @@ export async function atDoubleZoomThePassHasFewPages(server, browser) {
   const page = await open(browser, server, "pass", { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 });
   const pages = Number((await page.textContent("#pagenumber")).split("/ ")[1]);
   assert(pages > 1 && pages <= 26, pages + " pages");
-}
-
-export async function aDonePartIsLegibleInBothThemes(server, browser) {
-  Object.assign(server.setup, { pass: true, name: "pass" });
-  server.orders = evening(6).map(atThePass);
-  for (const colorScheme of ["dark", "light"]) {
-    const page = await open(browser, server, "pass", { colorScheme });
-    for (const where of [".told.done", ".told.ticked", ".act.ready"]) {
-      const got = await contrast(page.locator(where).first());
-      assert(got >= 4.5, colorScheme + " " + where + ": a contrast of " + got);
-    }
-    await row(page, "#102").locator(".number").click();
-    const got = await contrast(page.locator(".column:not(.measure) .station.done").first());
-    assert(got >= 4.5, colorScheme + ": a contrast of " + got);
-    await page.context().close();
-  }
 }

@@ -1,7 +1,6 @@
 // The pickup board: what guests read who wait for what they take away.
 
-import { join } from "node:path";
-import { assert, contrasts, equal, open, order, press, shots, show, until, violations, watch } from "./harness.mjs";
+import { assert, contrasts, equal, open, order, passes, press, show, until, violations, watch } from "./harness.mjs";
 
 const numbers = (page, list) => page.$$eval("#" + list + " li", (l) => l.map((e) => e.textContent));
 
@@ -22,7 +21,6 @@ export async function guestsReadTheirNumberUntilItIsSentOut(server, browser) {
   const hot = await open(browser, server, "hot-line", { viewport: { width: 1920, height: 1080 } });
   await press(hot, "#43", ".act");
   await reads("what is ready", "41,44", "43");
-  await page.screenshot({ path: join(shots, "pickup.png") });
   for (const colorScheme of ["dark", "light"]) {
     await page.emulateMedia({ colorScheme });
     equal(await violations(page), [], "what axe finds: " + colorScheme);
@@ -30,6 +28,7 @@ export async function guestsReadTheirNumberUntilItIsSentOut(server, browser) {
   }
 
   await server.kill();
+  await passes(page, 13000); // two and a half heartbeats
   await page.locator("#cover").waitFor({ state: "visible" });
   equal(await violations(page), [], "what axe finds: NOT LIVE");
   equal((await contrasts(page.locator("#cover"))).filter(([, got]) => got < 7), [], "less than 7:1: NOT LIVE");
@@ -38,7 +37,6 @@ export async function guestsReadTheirNumberUntilItIsSentOut(server, browser) {
   await reads("what is still ready", "41,44", "43");
   await server.put("hot-line", ...Array.from({ length: 40 }, (_, i) => takeaway(500 + i)));
   await until("all of them", async () => (await numbers(page, "preparing")).length === 42);
-  await page.screenshot({ path: join(shots, "pickup-42.png") });
   const { cut, least } = await page.evaluate(() => {
     const list = [...document.querySelectorAll("li")];
     const of = (e) => e.parentElement.getBoundingClientRect();

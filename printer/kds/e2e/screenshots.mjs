@@ -2,7 +2,7 @@
 // run it: KDS_E2E_MODULES=~/.cache/ticketrail/browser node e2e/screenshots.mjs [part of a name]
 
 import { join } from "node:path";
-import { SCREENS, browse, live, open, set, shots } from "./harness.mjs";
+import { SCREENS, browse, change, open, shots } from "./harness.mjs";
 import { Canned, bowl, cannedOrder as order } from "./canned.mjs";
 import { atThePass, evening } from "./evening.mjs";
 
@@ -74,9 +74,7 @@ for (const [name, orders] of Object.entries(boards))
           await page.keyboard.press("Escape");
         }
       if (name === "40" && width === 1920) {
-        await set(page, { allday: "strip" });
-        await page.reload();
-        await live(page);
+        await change(page, { allday: "strip" });
         await shot("-strip");
       }
       await page.context().close();
