@@ -1,7 +1,6 @@
 package kds_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -68,44 +67,41 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		unseen := func(want float64) { t.Helper(); wants("unseen_tickets", want) }
 		says := func(jobs, visible string) {
 			t.Helper()
-			body := fmt.Sprintf(`{"page":%q,"jobs":[%s],"visible":[%s]}`, testPage, jobs, visible)
-			if code, text := w.post(c, "/screen/hot-line/shown", body); code != http.StatusOK {
-				t.Errorf("%s: %d %s", body, code, text)
+			if code, text := w.shown(c, "hot-line", testPage, jobs, visible); code != http.StatusOK {
+				t.Errorf("%s, %s: %d %s", jobs, visible, code, text)
 			}
 		}
 		for job := range uint64(3) {
 			must(t, b.Add(t.Context(), delivery(job+1)))
 		}
-		w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","visible":[1]}`) // it has no stream yet
+		w.shown(c, "hot-line", testPage, "[]", "[1]") // it has no stream yet
 		e := w.listen(c, "hot-line", testPage, "")
 		go e.drain()
 		time.Sleep(29 * time.Second)
 		wants("screens", 0)
-		says("1,2,3", "")
+		says("[1,2,3]", "[]")
 		unseen(0)
 		wants("screens", 1)
 		wants("open_tickets", 3)
 		wants("oldest_open_seconds", 29)
-		if _, err := s.Print(t.Context(), delivery(3), noBegin); err != nil {
-			t.Error(err)
-		}
+		wantShown(t, s, delivery(3))
 		wants("shown_seconds", 1)
 		time.Sleep(time.Second)
 		unseen(3)
-		says("", "1,2,18446744073709551615")
+		says("[]", "[1,2,18446744073709551615]")
 		unseen(1)
 
 		// A disk that hangs delays no answer: the page would show that it is not live.
 		store.Inject(queuetest.Hangs)
 		start := time.Now()
-		says("", "3")
+		says("[]", "[3]")
 		if d := time.Since(start); d > 0 {
 			t.Errorf("answered after %v", d)
 		}
 		unseen(1)
 		store.Inject(queuetest.None)
 		time.Sleep(10 * time.Second) // the page repeats it with its heartbeats
-		says("", "3")
+		says("[]", "[3]")
 		unseen(0)
 		metrics.Set(nil)
 		wants("open_tickets", 0)
@@ -122,7 +118,7 @@ func TestAPassSeesForNoCook(t *testing.T) {
 		must(t, own.Add(t.Context(), delivery(1)))
 		c := w.client("127.0.0.1")
 		w.listen(c, "pass", testPage, "")
-		code, text := w.post(c, "/screen/pass/shown", `{"page":"`+testPage+`","visible":[1]}`)
+		code, text := w.shown(c, "pass", testPage, "[]", "[1]")
 		synctest.Wait()
 		if n := hot.Unseen(0) + own.Unseen(0); code != http.StatusOK || n != 2 {
 			t.Errorf("%d %s, and %d tickets are unseen, want 2", code, text, n)

@@ -275,10 +275,10 @@ func (e *eventStream) drain() {
 
 const testPage = "page0001"
 
-// A pulse is the data of a heartbeat.
-type pulse struct {
-	ID  string `json:"id"`
-	Now int64  `json:"now"`
+// shown says that a page holds the cards of these jobs, and which of them can be seen. Both are JSON.
+func (w *testServer) shown(c *http.Client, station, page, jobs, visible string) (int, string) {
+	w.t.Helper()
+	return w.post(c, "/screen/"+station+"/shown", fmt.Sprintf(`{"page":%q,"jobs":%s,"visible":%s}`, page, jobs, visible))
 }
 
 // answerBeats reads the stream of a page and answers heartbeats until ctx ends.
@@ -293,12 +293,12 @@ func (w *testServer) answerBeats(ctx context.Context, c *http.Client, station, p
 			if ev.kind == "hello" || ctx.Err() != nil {
 				continue
 			}
-			var jobs []string
+			var jobs []uint64
 			for _, o := range w.screens[station].Board().Snapshot().Orders {
-				jobs = append(jobs, fmt.Sprint(o.Tickets[0].Job))
+				jobs = append(jobs, o.Tickets[0].Job)
 			}
-			w.post(c, "/screen/"+station+"/shown",
-				fmt.Sprintf(`{"page":%q,"jobs":[%s]}`, page, strings.Join(jobs, ",")))
+			held, _ := json.Marshal(jobs)
+			w.shown(c, station, page, string(held), "[]")
 		}
 		e.drain() // it keeps reading and answers nothing
 	}()

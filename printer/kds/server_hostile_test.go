@@ -93,20 +93,16 @@ func TestAConfirmationOfCardsThatAPageCannotHaveIsIgnored(t *testing.T) {
 		e := w.listen(c, "hot-line", testPage, "")
 		go e.drain()
 		// Jobs that do not exist yet, that are another station's, and another page's.
-		says := func(station, page, jobs string) int {
-			code, _ := w.post(c, "/screen/"+station+"/shown", `{"page":"`+page+`","jobs":`+jobs+`}`)
-			return code
-		}
-		if code := says("hot-line", testPage, "[1,2,3,18446744073709551615]"); code != http.StatusOK {
+		if code, _ := w.shown(c, "hot-line", testPage, "[1,2,3,18446744073709551615]", "[]"); code != http.StatusOK {
 			t.Fatalf("answered %d", code)
 		}
 		w.put("cold", 1)
-		if code := says("cold", testPage, "[1]"); code != http.StatusConflict {
+		if code, _ := w.shown(c, "cold", testPage, "[1]", "[]"); code != http.StatusConflict {
 			t.Errorf("a page without a stream there is answered %d", code)
 		}
 		for _, jobs := range []string{"[-1]", `["1"]`, "[1.5]", "{}", "[18446744073709551616]", "[[1]]",
 			"[" + strings.Repeat("1,", 200_000) + "1]"} {
-			if code := says("hot-line", testPage, jobs); code != http.StatusBadRequest {
+			if code, _ := w.shown(c, "hot-line", testPage, jobs, "[]"); code != http.StatusBadRequest {
 				t.Errorf("%.30s is answered %d", jobs, code)
 			}
 		}
@@ -115,12 +111,9 @@ func TestAConfirmationOfCardsThatAPageCannotHaveIsIgnored(t *testing.T) {
 			proof == ticket.Shown {
 			t.Errorf("%s, %v, after %v: it was said before the ticket came", proof, err, time.Since(start))
 		}
-		if says("hot-line", testPage, "[2]") != http.StatusOK {
+		if code, _ := w.shown(c, "hot-line", testPage, "[2]", "[]"); code != http.StatusOK {
 			t.Error("a page that holds it now is not heard")
 		}
-		if proof, err := w.screens["hot-line"].Print(t.Context(), delivery(2), noBegin); proof != ticket.Shown ||
-			err != nil {
-			t.Errorf("%s, %v", proof, err)
-		}
+		wantShown(t, w.screens["hot-line"], delivery(2))
 	})
 }

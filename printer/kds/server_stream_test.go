@@ -57,7 +57,10 @@ func TestAHeartbeatComesEveryFiveSecondsWithTheServersTimeAndTheNewestState(t *t
 		e.want("state")
 		for range 4 {
 			before := time.Now()
-			got := decode[pulse](t, e.want("beat").data)
+			got := decode[struct {
+				ID  string
+				Now int64
+			}](t, e.want("beat").data)
 			if d := time.Since(before); d != 5*time.Second {
 				t.Errorf("it came after %v", d)
 			}
@@ -80,8 +83,8 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 		time.Sleep(18 * time.Second)
 		wantLive(t, s, 0)
 		// It answers again, on the same stream.
-		if code, text := w.post(c, "/screen/hot-line/shown",
-			`{"page":"`+testPage+`","jobs":[]}`); code != http.StatusOK || !strings.Contains(text, `"fresh":true`) {
+		code, text := w.shown(c, "hot-line", testPage, "[]", "[]")
+		if code != http.StatusOK || !strings.Contains(text, `"fresh":true`) {
 			t.Errorf("answered %d %s, want to be asked for all cards", code, text)
 		}
 		wantLive(t, s, 1)
@@ -95,7 +98,7 @@ func TestAPageThatLeavesIsNotLiveAndOneThatReloadsIs(t *testing.T) {
 		come := func() *eventStream {
 			e := w.listen(c, "hot-line", testPage, "")
 			e.want("hello")
-			w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`"}`)
+			w.shown(c, "hot-line", testPage, "[]", "[]")
 			return e
 		}
 		e := come()

@@ -25,7 +25,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 		must(t, hot.Board().Add(t.Context(), d))
 		w.listen(c, "hot-line", testPage, "")
 		time.Sleep(3 * time.Second)
-		w.post(c, "/screen/hot-line/shown", `{"page":"`+testPage+`","jobs":[1],"visible":[1]}`)
+		w.shown(c, "hot-line", testPage, "[1]", "[1]")
 		synctest.Wait()
 		w.press("hot-line", board.AckVoid)
 		time.Sleep(57 * time.Second)

@@ -10,8 +10,7 @@ import (
 )
 
 func TestARecalledTicketIsBackInItsOriginalPlace(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	put(t, b, order(7, "Soup"), order(3, "Burger"), order(9, "Cake"))
+	b := boardOf(t, order(7, "Soup"), order(3, "Burger"), order(9, "Cake"))
 	wantOutcome(t, b, press(b, Bump, 3, 0), Done)
 	wantOutcome(t, b, press(b, Bump, 7, 0), Done)
 	wantJobs(t, b, "9 | 7 3")
@@ -39,8 +38,7 @@ func TestATicketThatIsDeliveredAgainIsNeitherDuplicatedNorMarked(t *testing.T) {
 }
 
 func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	put(t, b, order(1, "Burger", "Chips"))
+	b := boardOf(t, order(1, "Burger", "Chips"))
 	one, two, stale := press(b, ItemDone, 1, 0), press(b, ItemDone, 1, 0), press(b, Bump, 1, 0)
 	wantOutcome(t, b, one, Done)
 	wantOutcome(t, b, one, Done) // delivered twice
@@ -105,7 +103,7 @@ func TestPastEventsAreBoundedHoweverLargeATicketIs(t *testing.T) {
 			held += len(e.json)
 			most = max(most, len(e.json))
 		}
-		if held > maxHistoryBytes+most {
+		if held > b.most+most {
 			t.Fatalf("after %d presses %d events hold %d bytes, the largest %d", i+1, len(b.past), held, most)
 		}
 		if events, ok := b.Since(from); !ok || len(events) != 1 {

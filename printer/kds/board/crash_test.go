@@ -145,7 +145,7 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 			return err
 		})
 	}
-	for _, d := range []ticket.Delivery{order(1, "Burger", "Chips"), voidOrder(2, "Soup"), order(3, "Cake"),
+	for _, d := range []ticket.Delivery{order(1, "Burger", "Chips"), voided(order(2, "Soup")), order(3, "Cake"),
 		order(4, "Tea"), of18(5, "2 Fish"), of18(6, "1 Pie"), void18(7, "1 Fish")} {
 		step(func() error { return b.Add(ctx, d) })
 		given = append(given, d.Job)

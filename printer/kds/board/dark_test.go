@@ -14,8 +14,7 @@ import (
 )
 
 func TestAChangedTicketThatGoesToPaperReplacesTheCard(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	put(t, b, of18(1, "1 Fish"))
+	b := boardOf(t, of18(1, "1 Fish"))
 	must(t, b.ComesOut(t.Context(), changed18(1, 2, "1 Pie"), "grill"))
 	if state, _ := b.State(1); state != Replaced {
 		t.Errorf("the card is %s", state)
@@ -34,7 +33,7 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 	first.Ticket.Course, first.Ticket.Lines[1].Course = "Mains", "Sides"
 	rawVoid := order(8) // its ticket could not be read
 	rawVoid.Ticket.Raw, rawVoid.Ticket.Void = `{"voided":true}`, true
-	put(t, b, first, order(2, "Soup"), order(3, "Tea"), replaced, raw, voidOrder(7, "Cake"), rawVoid)
+	put(t, b, first, order(2, "Soup"), order(3, "Tea"), replaced, raw, voided(order(7, "Cake")), rawVoid)
 	for _, job := range []uint64{1, 3, 5, 6, 7, 8} { // no page ever said that it has 2
 		show(t, b, job)
 	}

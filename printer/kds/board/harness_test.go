@@ -14,6 +14,7 @@ import (
 
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/kv"
+	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
@@ -36,6 +37,14 @@ func open(t testingT, s kv.Store, change ...func(*BoardOptions)) *Board {
 	return b
 }
 
+// boardOf is a new board with these tickets.
+func boardOf(t testingT, ds ...ticket.Delivery) *Board {
+	t.Helper()
+	b := open(t, queuetest.NewStore())
+	put(t, b, ds...)
+	return b
+}
+
 func put(t testingT, b *Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
@@ -44,8 +53,8 @@ func put(t testingT, b *Board, ds ...ticket.Delivery) {
 }
 
 // limit makes a board or a pass keep less than in a kitchen.
-func limit(v *Orders, keep int, recallFor time.Duration, events int) {
-	v.recallKeep, v.recallFor, v.events = keep, recallFor, events
+func limit(v *Orders, keep int, recallFor time.Duration, bytes int) {
+	v.recallKeep, v.recallFor, v.most = keep, recallFor, bytes
 }
 
 // order is a ticket of an order of its own.
@@ -104,7 +113,6 @@ func do(t testingT, b *Board, c Command) Result {
 func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
 	t.Helper()
 	if r := do(t, b, c); r.Outcome != want {
-		t.Helper()
 		t.Errorf("%s job %d: %s, want %s", c.Do, c.Job, r.Outcome, want)
 	}
 }
@@ -141,8 +149,8 @@ func jobs(b *Board) string {
 	return strings.Join(out, " ")
 }
 
-func voidOrder(job uint64, names ...string) ticket.Delivery {
-	d := order(job, names...)
+// voided is a cancellation with the lines of a ticket.
+func voided(d ticket.Delivery) ticket.Delivery {
 	d.Ticket.Void = true
 	for i := range d.Ticket.Lines {
 		d.Ticket.Lines[i].Void = true

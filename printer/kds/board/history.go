@@ -44,7 +44,7 @@ type Orders struct {
 	run        string
 	recallKeep int           // how many orders can be recalled
 	recallFor  time.Duration // and for how long
-	events     int           // about how many past events a stream can resume from
+	most       int           // about how many bytes of past events are kept, from which a stream can resume
 
 	// mu guards the fields below. It is held briefly, because every page and every heartbeat reads under it.
 	mu      sync.RWMutex
@@ -55,14 +55,11 @@ type Orders struct {
 	changed chan struct{}
 }
 
-// maxHistoryBytes bounds the memory of past events, which large orders could fill. Each screen has some.
-const maxHistoryBytes = 256 << 10
-
 func newOrders(station string) *Orders {
 	return &Orders{
 		// A random name for this opening: sequence numbers begin at 1 each time, so without it an old id
 		// would look like one of this run.
-		station: station, run: rand.Text()[:12], recallKeep: 50, recallFor: time.Hour, events: 1000,
+		station: station, run: rand.Text()[:12], recallKeep: 50, recallFor: time.Hour, most: 256 << 10,
 		byKey: map[string]*Order{}, changed: make(chan struct{}),
 	}
 }
@@ -103,7 +100,7 @@ func (v *Orders) add(e Event) {
 	v.seq++
 	e.Seq, e.ID = v.seq, stateID(v.run, v.seq)
 	e.json, _ = json.Marshal(e) // strings, numbers and booleans: it cannot fail
-	for len(v.past) > 0 && (len(v.past) >= v.events || v.bytes > maxHistoryBytes) {
+	for len(v.past) > 0 && v.bytes > v.most {
 		v.past = slices.Clone(v.past[(len(v.past)+1)/2:]) // callers of Since may still read the old slice
 		v.bytes = 0
 		for _, old := range v.past {

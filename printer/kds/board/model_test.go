@@ -296,7 +296,7 @@ func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 			s := queuetest.NewStore()
 			small := func() *Board {
 				b := open(t, s)
-				limit(b.Orders, modelKeep, modelFor, 4)
+				limit(b.Orders, modelKeep, modelFor, 4<<10)
 				b.publish()
 				return b
 			}

@@ -25,14 +25,7 @@ func of18(job uint64, lines ...string) ticket.Delivery {
 }
 
 // void18 is a cancellation for order 18 in a request of its own.
-func void18(job uint64, lines ...string) ticket.Delivery {
-	d := of18(job, lines...)
-	d.Ticket.Void = true
-	for i := range d.Ticket.Lines {
-		d.Ticket.Lines[i].Void = true
-	}
-	return d
-}
+func void18(job uint64, lines ...string) ticket.Delivery { return voided(of18(job, lines...)) }
 
 // ordersText is the board as a cook sees it: each order with its tickets, - for struck and + for done lines, and bands.
 func ordersText(orders []*Order) (out []string) {
@@ -83,8 +76,7 @@ func wantOrders(t *testing.T, b *Board, want ...string) {
 }
 
 func TestAVoidIsShownWithItsOrder(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	put(t, b, of18(1, "2 Fish", "1 Pie"), order(9, "Soup"), void18(2, "1 Fish"))
+	b := boardOf(t, of18(1, "2 Fish", "1 Pie"), order(9, "Soup"), void18(2, "1 Fish"))
 	wantOrders(t, b, "#18 [1 2Fish 1Pie] [+2 1Fish-] [VOID 2 1 Fish] left 2", "#9 [9 1Soup] left 1")
 	wantOutcome(t, b, press(b, Bump, 1, 0), Unacknowledged)
 	wantOutcome(t, b, press(b, AckVoid, 1, 0), Done)
@@ -95,8 +87,7 @@ func TestAVoidIsShownWithItsOrder(t *testing.T) {
 }
 
 func TestAVoidOfABumpedOrderSaysWhenThatWasBumped(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	put(t, b, of18(1, "2 Fish", "1 Pie"))
+	b := boardOf(t, of18(1, "2 Fish", "1 Pie"))
 	do(t, b, press(b, Bump, 1, 0))
 	put(t, b, void18(2, "1 Pie"))
 	wantOrders(t, b, "#18 of #18 [+2 1Pie-] [VOID 2 1 Pie bumped] left 0", "#18 bumped [1 2Fish 1Pie] left 0")
@@ -133,15 +124,13 @@ func TestAChangedTicketTakesThePlaceOfTheOldOneAndMustBeRead(t *testing.T) {
 }
 
 func TestTheTicketsOfOneChangeDoNotReplaceEachOther(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	put(t, b, of18(1, "1 Fish"), changed18(1, 2, "1 Pie"), changed18(1, 3, "1 Tea"))
+	b := boardOf(t, of18(1, "1 Fish"), changed18(1, 2, "1 Pie"), changed18(1, 3, "1 Tea"))
 	wantOrders(t, b, "#18 [2 1Pie] [3 1Tea] [CHANGED 2] [CHANGED 3] left 2")
 }
 
 func TestAnAddOnJoinsItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := open(t, queuetest.NewStore())
-		put(t, b, of18(1, "1 Fish"), order(9, "Soup"), of18(2, "1 Pie"))
+		b := boardOf(t, of18(1, "1 Fish"), order(9, "Soup"), of18(2, "1 Pie"))
 		wantOrders(t, b, "#18 [1 1Fish] [+2 1Pie] left 2", "#9 [9 1Soup] left 1")
 		wantOutcome(t, b, press(b, Bump, 1, 0), Done)
 		put(t, b, of18(3, "1 Cake"))

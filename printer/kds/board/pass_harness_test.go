@@ -45,7 +45,7 @@ func (p *passHarness) start(t testingT) {
 	}
 	of := func(name string) *Board {
 		b := open(t, p.stores[name], func(o *BoardOptions) { o.Station = name })
-		limit(b.Orders, 2, time.Hour, 1000)
+		limit(b.Orders, 2, time.Hour, 256<<10)
 		return b
 	}
 	p.hot, p.cold = of("hot"), of("cold")
@@ -59,7 +59,7 @@ func (p *passHarness) start(t testingT) {
 	p.x = x
 	x.write.Lock()
 	defer x.write.Unlock()
-	limit(x.Orders, 3, time.Hour, 5)
+	limit(x.Orders, 3, time.Hour, 4<<10)
 }
 
 // ask returns the queue's knowledge.

@@ -2,27 +2,18 @@ package board
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
 // Seen records that a page shows these cards now, and not on another of its sheets. The first time is stored; of cards
 // that were seen before, nothing is written.
 func (b *Board) Seen(ctx context.Context, jobs []uint64) error {
-	isFirst := func(r *record) bool { return r.State == Open && r.SeenAt == 0 }
-	if !slices.ContainsFunc(jobs, func(job uint64) bool {
-		card := b.get(job)
-		return card != nil && isFirst(&card.rec)
-	}) {
-		return nil
-	}
-
 	now := time.Now()
 	b.write.Lock()
 	defer b.write.Unlock()
 
 	return b.change(ctx, jobs, func(r *record) bool {
-		if !isFirst(r) {
+		if r.State != Open || r.SeenAt != 0 {
 			return false
 		}
 		r.SeenAt = now.UnixMilli()

@@ -88,8 +88,7 @@ func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 }
 
 func TestATimelineIsBounded(t *testing.T) {
-	b := open(t, queuetest.NewStore())
-	put(t, b, order(1, "Burger"))
+	b := boardOf(t, order(1, "Burger"))
 	for range maxTimeline {
 		do(t, b, press(b, ItemDone, 1, 0))
 		do(t, b, press(b, ItemUndone, 1, 0))
