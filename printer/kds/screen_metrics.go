@@ -20,7 +20,7 @@ type Metrics struct {
 // A gauge is a value of each screen. It is read at each scrape, so it is never old.
 type gauge struct {
 	desc  *prometheus.Desc
-	value func(*Screen, ScreenStatus) float64
+	value func(ScreenStatus) float64
 }
 
 // NewMetrics registers the metrics with reg; nil registers nowhere.
@@ -39,17 +39,17 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}),
 	}
 
-	add := func(name, help string, value func(*Screen, ScreenStatus) float64) {
+	add := func(name, help string, value func(ScreenStatus) float64) {
 		metrics.gauges = append(metrics.gauges, gauge{prometheus.NewDesc(name, help, []string{"station"}, nil), value})
 	}
 
 	add("ticketrail_display_screens", "Live pages of a screen station; 0: the screen is dark.",
-		func(_ *Screen, st ScreenStatus) float64 { return float64(st.Live) })
+		func(st ScreenStatus) float64 { return float64(st.Live) })
 	add("ticketrail_display_open_tickets", "Open tickets on a screen station's board.",
-		func(_ *Screen, st ScreenStatus) float64 { return float64(st.Open) })
+		func(st ScreenStatus) float64 { return float64(st.Open) })
 	add("ticketrail_display_oldest_open_seconds",
 		"Age of the oldest open ticket of a screen station; 0 if none is open.",
-		func(_ *Screen, st ScreenStatus) float64 {
+		func(st ScreenStatus) float64 {
 			if st.Oldest.IsZero() {
 				return 0
 			}
@@ -57,7 +57,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		})
 	add("ticketrail_display_unseen_tickets",
 		"Open tickets of a screen station that nobody has paged to for longer than unseen_after.",
-		func(_ *Screen, st ScreenStatus) float64 { return float64(st.Unseen) })
+		func(st ScreenStatus) float64 { return float64(st.Unseen) })
 	if reg != nil {
 		reg.MustRegister(metrics)
 	}
@@ -87,7 +87,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range screens {
 		st := s.Status()
 		for _, g := range m.gauges {
-			ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.value(s, st), s.o.Name)
+			ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.value(st), s.o.Name)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package board
 
 import (
 	"cmp"
-	"math/big"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +19,7 @@ type Count struct {
 	Orders    int      `json:"orders"`              // how many orders have it
 	Variants  []*Count `json:"variants,omitempty"`  // of an item: the ways to make it
 
-	sum  big.Rat
+	sum  int64  // of the quantities that are numbers, see parseQuantity
 	last *Order // the last order that had it, to count each once
 }
 
@@ -65,12 +65,9 @@ func AllDay(orders []*Order, course string, now time.Time) []*Count {
 	return counts
 }
 
-// add counts one item. Quantities are added as exact fractions: three times 0.1 must be 0.3 on the screen.
-// n is nil if the quantity is no number.
-func (c *Count) add(o *Order, n *big.Rat) {
-	if n != nil {
-		c.sum.Add(&c.sum, n)
-	}
+// add counts one item.
+func (c *Count) add(o *Order, millionths int64) {
+	c.sum += millionths
 	if c.last != o {
 		c.Orders, c.last = c.Orders+1, o
 	}
@@ -81,12 +78,12 @@ func (c *Count) add(o *Order, n *big.Rat) {
 func finish(list []*Count) {
 	slices.SortStableFunc(list, func(x, y *Count) int {
 		return cmp.Or(strings.Compare(strconv.FormatBool(x.Later), strconv.FormatBool(y.Later)),
-			y.sum.Cmp(&x.sum), strings.Compare(x.Name, y.Name))
+			cmp.Compare(y.sum, x.sum), strings.Compare(x.Name, y.Name))
 	})
 
 	for _, c := range list {
 		if c.Quantity == "" {
-			c.Quantity = formatQuantity(&c.sum)
+			c.Quantity = formatQuantity(c.sum)
 		}
 		finish(c.Variants)
 	}
@@ -112,21 +109,18 @@ func modifiers(items []Item) (out []string) {
 	return out
 }
 
-// maxDecimals bounds the fraction of a quantity; a longer one is treated as text, so that a hostile
-// number cannot cost memory.
-const maxDecimals = 6
-
-// parseQuantity reads digits with an optional fraction. Anything else is text.
-func parseQuantity(s string) (*big.Rat, bool) {
+// parseQuantity reads at most nine digits with a fraction of at most six, in millionths: three times 0.1 must be 0.3 on
+// the screen. Anything else is text.
+func parseQuantity(s string) (millionths int64, isNumber bool) {
 	whole, part, _ := strings.Cut(s, ".")
-	if len(whole) > 12 || len(part) > maxDecimals || strings.Trim(whole+part, "0123456789") != "" {
-		return nil, false
+	if len(whole) > 9 || len(part) > 6 || strings.Trim(whole+part, "0123456789") != "" {
+		return 0, false
 	}
-	return new(big.Rat).SetString(s)
+	number, err := strconv.ParseFloat(s, 64)
+	return int64(math.Round(number * 1e6)), err == nil
 }
 
 // formatQuantity is the decimal without trailing zeros.
-func formatQuantity(r *big.Rat) string {
-	text := r.FloatString(maxDecimals)
-	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+func formatQuantity(millionths int64) string {
+	return strconv.FormatFloat(float64(millionths)/1e6, 'f', -1, 64)
 }

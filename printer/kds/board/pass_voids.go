@@ -124,10 +124,9 @@ func (void *netItem) subtractFrom(d *netItem) {
 	case !isNumber || !alsoNumber:
 		d.usedUp = d.quantity == void.quantity
 		void.usedUp = d.usedUp
-	case has.Sign() > 0 && voided.Sign() > 0:
-		rest := has.Sub(has, voided)
-		d.usedUp, void.usedUp = rest.Sign() <= 0, rest.Sign() >= 0
-		d.quantity = formatQuantity(rest.Abs(rest)) // of the one that is not gone
+	case has > 0 && voided > 0:
+		d.usedUp, void.usedUp = has <= voided, has >= voided
+		d.quantity = formatQuantity(max(has-voided, voided-has)) // of the one that is not gone
 		void.quantity = d.quantity
 	}
 }
