@@ -159,7 +159,8 @@ func withScreen(t *testing.T, f func(t *testing.T, k *screenHarness, s *kds.Scre
 		q, err := queue.Open(queue.Options{Path: path, Reserve: -1, NoSync: true})
 		must(t, err)
 		q.SetStations([]string{"hot-line", "grill"})
-		k, paper := &screenHarness{t: t, q: q, d: dispatch.New(dispatch.Options{Queue: dispatch.From(q)})}, &fakePrinter{}
+		d := dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
+		k, paper := &screenHarness{t: t, q: q, d: d}, &fakePrinter{}
 
 		cards := q.KV("board hot-line")
 		s := kds.NewScreen(kds.ScreenOptions{

@@ -278,7 +278,8 @@ const testPage = "page0001"
 // shown says that a page holds the cards of these jobs, and which of them can be seen. Both are JSON.
 func (w *testServer) shown(c *http.Client, station, page, jobs, visible string) (int, string) {
 	w.t.Helper()
-	return w.post(c, "/screen/"+station+"/shown", fmt.Sprintf(`{"page":%q,"jobs":%s,"visible":%s}`, page, jobs, visible))
+	body := fmt.Sprintf(`{"page":%q,"jobs":%s,"visible":%s}`, page, jobs, visible)
+	return w.post(c, "/screen/"+station+"/shown", body)
 }
 
 // answerBeats reads the stream of a page and answers heartbeats until ctx ends.

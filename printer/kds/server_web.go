@@ -53,8 +53,8 @@ func (f *webFiles) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeFileFS(w, r, webFolder, "web/"+name)
 }
 
-// contentType is empty for what no browser asks for. It does not depend on the computer's own table of types, which may be missing or wrong:
-// browsers refuse a module of another type.
+// contentType is empty for what no browser asks for. It does not depend on the computer's own table of types, which may
+// be missing or wrong: browsers refuse a module of another type.
 func contentType(name string) string {
 	return map[string]string{
 		".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",

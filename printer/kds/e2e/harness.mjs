@@ -151,6 +151,12 @@ export async function open(browser, server, station, { settings, ...options } = 
   return page;
 }
 
+// resize gives a page another size, and waits until it is drawn. If it was just touched, its letters do not grow yet.
+export async function resize(page, width, height) {
+  await page.setViewportSize({ width, height });
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+}
+
 export const live = (page) => page.waitForSelector("#live.is", { timeout: PATIENCE });
 
 // heads are the names of the orders on the screen, in order.

@@ -1,7 +1,7 @@
 // The screens in other languages: all of their own texts are, and longer words leave everything legible.
 
 import {
-  PATIENCE, SCREENS, SILENCE, chip, clipped, equal, latinWords, live, open, passes, row, theEdgeIsLegible,
+  PATIENCE, SCREENS, SILENCE, chip, clipped, equal, latinWords, live, open, passes, resize, row, theEdgeIsLegible,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { marked, withParts } from "./evening.mjs";
@@ -23,15 +23,16 @@ const brokenWords = (page) =>
     return broken;
   });
 
-// inAll opens the page in German, whose words are long, and in Chinese on all screens, and calls then(page, check, at)
-// on the smallest that is no phone. check(what) looks at the texts.
+// inAll opens the page in German, whose words are long, and in Chinese, looks at it in all sizes, and calls
+// then(page, check, at) in the smallest that is no phone's. check(what) looks at the texts.
 async function inAll(server, browser, then) {
   server.setup.title = "魚";
-  for (const language of ["de", "zh"])
-    for (const [width, height] of [...SCREENS, [390, 844]]) {
-      server.setup.language = language;
+  for (const language of ["de", "zh"]) {
+    server.setup.language = language;
+    const page = await open(browser, server, "hot-line");
+    for (const [width, height] of [[390, 844], ...SCREENS]) {
+      await resize(page, width, height);
       const at = " at " + width + " in " + language;
-      const page = await open(browser, server, "hot-line", { viewport: { width, height } });
       const check = async (what) => {
         if (language !== "zh") return equal(await brokenWords(page), [], "words over two lines of " + what + at);
         equal(await latinWords(page), null, "Latin words of " + what + at);
@@ -48,8 +49,9 @@ async function inAll(server, browser, then) {
       equal(beside, [], "what is beside its row, or on its edge" + at);
       await check("all");
       if (width === 1024) await then(page, check, at);
-      await page.context().close();
     }
+    await page.context().close();
+  }
 }
 
 export async function theTextsOfAScreenAreInItsLanguageAndLegible(server, browser) {

@@ -51,8 +51,8 @@ export async function atLeast85PercentOfTheBoardAreFilledAndNotByButtons(server,
       const pages = (await page.isVisible("#pagenumber")) ? await page.textContent("#pagenumber") : "1 / 1";
       console.log(
         `     ${n} open at ${width}x${height}: ${got.filled} % filled (${got.drawn} % before rows grow, at most` +
-          ` ${got.most.toFixed(2)} times), buttons are ${Math.round(1000 * got.buttons) / 10} %, letters of ${got.px},` +
-          ` page ${pages}`,
+          ` ${got.most.toFixed(2)} times), buttons are ${Math.round(1000 * got.buttons) / 10} %,` +
+          ` letters of ${got.px}, page ${pages}`,
       );
       assert(got.filled >= 85, got.filled + " % are filled at " + width + " with " + n);
       assert(got.buttons < 0.1, "buttons are " + got.buttons + " of the cards at " + width + " with " + n);
