@@ -133,33 +133,28 @@ func TestABusyBackupIsInterruptedForTheNextOne(t *testing.T) {
 }
 
 func TestAHeldStationStartsNoBackup(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		start time.Duration // of the hold
-	}{{"at once", 0}, {"in a pause", 500 * time.Millisecond}, {"after a while", backupAfter / 2}} {
-		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, h *harness) {
-				_, bar := h.serveWithBackup(off, backupAfter)
-				if c.start == 0 {
-					h.q.hold("grill", true)
-				}
-				h.q.enqueue("grill", "a")
-				h.advance(c.start)
-				h.q.hold("grill", true)
-				h.advance(time.Minute)
-				for range 10 { // whatever wakes the worker
-					h.Kick("grill")
-					h.advance(10 * time.Minute)
-				}
-				h.wantPrinted(bar)
-				h.q.hold("grill", false)
-				h.advance(backupAfter - c.start - time.Second)
-				h.wantPrinted(bar)
-				h.advance(longestPause + 2*time.Second)
-				h.wantPrinted(bar, "a"+forGrill)
-			})
-		})
-	}
+	each(t, map[string]time.Duration{
+		"at once": 0, "in a pause": 500 * time.Millisecond, "after a while": backupAfter / 2,
+	}, func(_ *testing.T, h *harness, start time.Duration) {
+		_, bar := h.serveWithBackup(off, backupAfter)
+		if start == 0 {
+			h.q.hold("grill", true)
+		}
+		h.q.enqueue("grill", "a")
+		h.advance(start)
+		h.q.hold("grill", true)
+		h.advance(time.Minute)
+		for range 10 { // whatever wakes the worker
+			h.Kick("grill")
+			h.advance(10 * time.Minute)
+		}
+		h.wantPrinted(bar)
+		h.q.hold("grill", false)
+		h.advance(backupAfter - start - time.Second)
+		h.wantPrinted(bar)
+		h.advance(longestPause + 2*time.Second)
+		h.wantPrinted(bar, "a"+forGrill)
+	})
 }
 
 func TestAfterAKickTheOwnPrinterIsTriedFirst(t *testing.T) {

@@ -60,19 +60,19 @@ func TestTicketsPrintLateWhenTheQueueCannotExpireThem(t *testing.T) {
 
 func TestOrdersOfARelayThatAreTooOldAreOnOneSlip(t *testing.T) {
 	// Orders that waited at a relay come one in each second, too old already.
-	for _, c := range []struct {
-		name   string
+	type relayed struct {
 		orders int
 		then   func(h *harness, p *fakePrinter)
 		want   []string
-	}{
-		{"a second after the last", 3, func(h *harness, p *fakePrinter) {
+	}
+	each(t, map[string]relayed{
+		"a second after the last": {3, func(h *harness, p *fakePrinter) {
 			h.wantPrinted(p)
 			h.advance(2 * time.Second)
 			h.q.enqueue("grill", "d")
 			h.advance(2 * time.Second)
 		}, []string{"slip order-000 order-001 order-002", "slip d"}},
-		{"at once before one that is wanted", 2, func(h *harness, p *fakePrinter) {
+		"at once before one that is wanted": {2, func(h *harness, p *fakePrinter) {
 			h.q.age = time.Minute
 			h.q.enqueue("grill", "fresh")
 			h.advance(0)
@@ -86,42 +86,38 @@ func TestOrdersOfARelayThatAreTooOldAreOnOneSlip(t *testing.T) {
 			h.q.hold("grill", false)
 			h.advance(0)
 		}, []string{"slip order-000 order-001", "fresh", "slip c", "next"}},
-		{"however many come, after ten seconds", 11, func(h *harness, p *fakePrinter) {
+		"however many come, after ten seconds": {11, func(h *harness, p *fakePrinter) {
 			wantEqual(h.t, len(p.printed()), 1)
 		}, []string{"slip order-000 order-001 order-002 order-003 order-004 order-005 order-006 order-007 " +
 			"order-008 order-009"}},
-		{"after a restart", 2, func(h *harness, p *fakePrinter) {
+		"after a restart": {2, func(h *harness, p *fakePrinter) {
 			h.restart()
 			h.serveRelayed(p)
 			h.q.enqueue("grill", "c")
 			h.advance(3 * time.Second)
 		}, []string{"slip order-000 order-001 c"}},
-		{"not during a stop, which does not wait for it", 1, func(h *harness, _ *fakePrinter) {
+		"not during a stop, which does not wait for it": {1, func(h *harness, _ *fakePrinter) {
 			begun := time.Now()
 			must(h.t, h.Stop(h.t.Context()))
 			wantEqual(h.t, time.Since(begun), 0)
 		}, nil},
-		{"one that is there waits for no more", 1, func(h *harness, p *fakePrinter) {
+		"one that is there waits for no more": {1, func(h *harness, p *fakePrinter) {
 			p.setFault(noPaper)
 			h.advance(time.Minute)
 			p.setFault(fine)
 			h.Kick("grill")
 			h.advance(0)
 		}, []string{"slip order-000"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, h *harness) {
-				p := h.printer()
-				h.serveRelayed(p)
-				for _, name := range names(c.orders) {
-					h.q.enqueue("grill", name)
-					h.advance(time.Second)
-				}
-				c.then(h, p)
-				h.wantPrinted(p, c.want...)
-			})
-		})
-	}
+	}, func(_ *testing.T, h *harness, c relayed) {
+		p := h.printer()
+		h.serveRelayed(p)
+		for _, name := range names(c.orders) {
+			h.q.enqueue("grill", name)
+			h.advance(time.Second)
+		}
+		c.then(h, p)
+		h.wantPrinted(p, c.want...)
+	})
 }
 
 // serveRelayed serves grill for orders that are two hours old when they come.

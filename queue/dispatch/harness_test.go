@@ -47,6 +47,15 @@ func inBubble(t *testing.T, f func(t *testing.T, h *harness)) {
 	})
 }
 
+// each runs f with each of the cases, in a bubble of its own.
+func each[C any](t *testing.T, cases map[string]C, f func(t *testing.T, h *harness, c C)) {
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *harness) { f(t, h, c) })
+		})
+	}
+}
+
 // start makes a dispatcher.
 func (h *harness) start() {
 	h.reg = prometheus.NewPedanticRegistry()

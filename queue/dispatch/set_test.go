@@ -52,19 +52,17 @@ func TestARemovedLaneEndsAfterTheTicketInHand(t *testing.T) {
 }
 
 func TestAChangedLaneEndsItsPause(t *testing.T) {
-	for name, dial := range map[string]time.Duration{"in the pause": 0, "in the attempt before it": time.Minute} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, h *harness) {
-				dead, alive := h.serveGrill(off), h.printer()
-				dead.dial = dial
-				h.q.enqueue("grill", "a")
-				h.advance(dial / 2)
-				h.Set([]Lane{{Name: "grill", Station: alive}})
-				h.advance(dial / 2)
-				h.wantPrinted(alive, "a")
-			})
-		})
-	}
+	each(t, map[string]time.Duration{
+		"in the pause": 0, "in the attempt before it": time.Minute,
+	}, func(_ *testing.T, h *harness, dial time.Duration) {
+		dead, alive := h.serveGrill(off), h.printer()
+		dead.dial = dial
+		h.q.enqueue("grill", "a")
+		h.advance(dial / 2)
+		h.Set([]Lane{{Name: "grill", Station: alive}})
+		h.advance(dial / 2)
+		h.wantPrinted(alive, "a")
+	})
 }
 
 func TestAnUnchangedLaneIsNotDisturbed(t *testing.T) {
@@ -139,7 +137,7 @@ func TestAReloadKeepsTheStateOfStationsThatStay(t *testing.T) {
 
 func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 	const second, minute, hour = time.Second, time.Minute, time.Hour
-	for name, c := range map[string]struct {
+	type stop struct {
 		printer *fakePrinter
 		orders  string
 		after   time.Duration // when Stop is called
@@ -148,7 +146,8 @@ func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 		ends    string
 		paper   string
 		doubt   bool // is left
-	}{
+	}
+	each(t, map[string]stop{
 		"without a ticket":        {&fakePrinter{}, "", 0, 0, 0, "", "", false},
 		"in a pause":              {always(off), "a", second / 2, hour, 0, "a retry", "", false},
 		"waiting for paper":       {always(noPaper), "a", second, hour, 0, "a return", "", false},
@@ -164,34 +163,30 @@ func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 			&fakePrinter{faults: []fault{cut}, takes: minute}, "a", 90 * second, 0, 0, "a retry, a hold",
 			"a, a DUPLICATE", true,
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, h *harness) {
-				p := c.printer
-				p.t = t
-				h.Set([]Lane{{Name: "grill", Station: p}})
-				h.q.enqueue("grill", strings.Fields(c.orders)...)
-				h.advance(c.after)
+	}, func(t *testing.T, h *harness, c stop) {
+		p := c.printer
+		p.t = t
+		h.Set([]Lane{{Name: "grill", Station: p}})
+		h.q.enqueue("grill", strings.Fields(c.orders)...)
+		h.advance(c.after)
 
-				ctx, cancel := context.WithTimeout(t.Context(), c.patient)
-				defer cancel()
-				start := time.Now()
-				must(t, h.Stop(ctx))
-				d := time.Since(start)
-				wantTrue(t, d <= c.takes, d)
-				n, err := testutil.GatherAndCount(h.reg)
-				wantTrue(t, n > 0 && err == nil, "for the last scrape", n, err)
+		ctx, cancel := context.WithTimeout(t.Context(), c.patient)
+		defer cancel()
+		start := time.Now()
+		must(t, h.Stop(ctx))
+		d := time.Since(start)
+		wantTrue(t, d <= c.takes, d)
+		n, err := testutil.GatherAndCount(h.reg)
+		wantTrue(t, n > 0 && err == nil, "for the last scrape", n, err)
 
-				h.advance(time.Hour)
-				h.wantPrinted(p, list(c.paper)...)
-				h.wantEndsAtGrill(c.ends)
-				if c.orders != "" {
-					j := h.q.job("a")
-					wantTrue(t, j.Doubt == c.doubt && j.State != ticket.Printing, j)
-				}
-			})
-		})
-	}
+		h.advance(time.Hour)
+		h.wantPrinted(p, list(c.paper)...)
+		h.wantEndsAtGrill(c.ends)
+		if c.orders != "" {
+			j := h.q.job("a")
+			wantTrue(t, j.Doubt == c.doubt && j.State != ticket.Printing, j)
+		}
+	})
 }
 
 func TestStopMayBeCalledAgainAndWithoutSet(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 
 // A story has faults of a lane's printer and of its backup, and the end of the tickets that wait.
 type story struct {
-	name      string
 	grill     *fakePrinter // nil: one that works
 	bar       *fakePrinter // the backup, to be tried at once; nil: none
 	holdDoubt bool
@@ -30,69 +29,65 @@ func first(f ...fault) *fakePrinter { return &fakePrinter{faults: f} }
 func always(f fault) *fakePrinter { return &fakePrinter{always: f} }
 
 func TestAFaultDoesToTheTicketsWhatItsStorySays(t *testing.T) {
-	for _, s := range []story{
-		{name: "the order is kept through failures",
+	each(t, map[string]story{
+		"the order is kept through failures": {
 			grill: first(off, off, fine, noPaper, fine, off, panics, fine, noPaper, off), orders: "a b c d e f",
 			within: 10 * time.Minute, paper: "a, b, c, d, e, f"},
 
-		{name: "a marked copy that fails before the first byte keeps its mark",
+		"a marked copy that fails before the first byte keeps its mark": {
 			grill: first(cut, off, noPaper, panics, off), paper: "a, a DUPLICATE",
 			ends: "a retry, a retry, a return, a retry, a retry, a ack"},
-		{name: "the marked copy comes at once", grill: first(cut), within: time.Second, paper: "a, a DUPLICATE"},
-		{name: "in doubt twice, it is held", grill: first(cut, cut), orders: "a b", paper: "a, a DUPLICATE, b",
+		"the marked copy comes at once": {grill: first(cut), within: time.Second, paper: "a, a DUPLICATE"},
+		"in doubt twice, it is held": {grill: first(cut, cut), orders: "a b", paper: "a, a DUPLICATE, b",
 			ends: "a retry, a hold, b ack", state: ticket.Held, reason: "check what came out"},
-		{name: "out of paper in the marked copy", grill: first(cut, noPaperMidway), orders: "a b",
+		"out of paper in the marked copy": {grill: first(cut, noPaperMidway), orders: "a b",
 			paper: "a, a DUPLICATE, b", ends: "a retry, a hold, b ack", state: ticket.Held},
-		{name: "the backup leaves it in doubt twice", grill: always(off), bar: first(cut, cut), orders: "a b",
+		"the backup leaves it in doubt twice": {grill: always(off), bar: first(cut, cut), orders: "a b",
 			onBar: "a, a DUPLICATE, b", state: ticket.Held, reason: "on bar: "},
-		{name: "a lane that holds what is in doubt", grill: first(off, cut), holdDoubt: true, orders: "a b",
+		"a lane that holds what is in doubt": {grill: first(off, cut), holdDoubt: true, orders: "a b",
 			paper: "a, b", ends: "a retry, a hold, b ack", state: ticket.Held,
 			reason: "check whether it came out, then reprint or cancel: write: connection reset"},
-		{name: "the same with its backup", grill: always(off), bar: first(cut), holdDoubt: true, orders: "a b",
+		"the same with its backup": {grill: always(off), bar: first(cut), holdDoubt: true, orders: "a b",
 			onBar: "a, b", ends: "a hold, b ack", state: ticket.Held},
-		{name: "the same, and a crash left it in doubt", inDoubt: true, holdDoubt: true, orders: "a b", paper: "b",
+		"the same, and a crash left it in doubt": {inDoubt: true, holdDoubt: true, orders: "a b", paper: "b",
 			ends: "a hold, b ack", state: ticket.Held},
-		{name: "a station that never prints a ticket twice",
+		"a station that never prints a ticket twice": {
 			grill: &fakePrinter{idempotent: true, faults: []fault{cut, cut, off, cut}}, holdDoubt: true,
 			paper: "a, a DUPLICATE, a DUPLICATE, a DUPLICATE",
 			ends:  "a retry, a retry, a retry, a retry, a ack"},
-		{name: "the same, and a part that cannot be printed",
+		"the same, and a part that cannot be printed": {
 			grill: &fakePrinter{idempotent: true, faults: []fault{unprintableMidway}}, paper: "a", ends: "a hold",
 			state: ticket.Held, reason: "no other station takes it"},
 
-		{name: "a copy of what is in doubt comes out of the backup",
+		"a copy of what is in doubt comes out of the backup": {
 			grill: &fakePrinter{faults: []fault{cut}, always: off}, bar: always(fine), paper: "a",
 			onBar: "a DUPLICATE"},
-		{name: "a station that began and printed nothing ends the attempt", // a lease begins once
+		"a station that began and printed nothing ends the attempt": { // a lease begins once
 			grill: always(dropped), bar: always(fine), orders: "a b", within: 10 * time.Second, onBar: "a, b",
 			ends: "a retry, a ack, b ack"},
-		{name: "no station can print: one attempt, and the reason names them all", grill: always(off),
+		"no station can print: one attempt, and the reason names them all": {grill: always(off),
 			bar: always(noPaper), within: 1, ends: "a retry", state: ticket.Pending,
 			reason: "dial: connection refused; on bar: status: no paper"},
-		{name: "no station has paper: no attempt", grill: always(noPaper), bar: always(noPaper), within: 1,
+		"no station has paper: no attempt": {grill: always(noPaper), bar: always(noPaper), within: 1,
 			ends: "a return", state: ticket.Pending},
-		{name: "paper was put in at the backup", grill: always(off), bar: first(noPaper), within: 10 * time.Second,
+		"paper was put in at the backup": {grill: always(off), bar: first(noPaper), within: 10 * time.Second,
 			onBar: "a"},
-		{name: "the reason of what a backup has printed names the backup alone", grill: always(off),
+		"the reason of what a backup has printed names the backup alone": {grill: always(off),
 			bar: always(fine), within: 1, onBar: "a", reason: "came out of bar"},
-		{name: "a late begin of the own station does not begin for the backup", grill: always(beginsLate),
+		"a late begin of the own station does not begin for the backup": {grill: always(beginsLate),
 			bar: &fakePrinter{dial: 10 * time.Second}, within: 2 * time.Minute, onBar: "a"},
 
 		// A station can be busy for long before begin, with the ticket of another lane, and after it, with this one.
 		// Only the first may be interrupted, and only if there is a backup.
-		{name: "waits before begin, with a backup", grill: &fakePrinter{dial: time.Hour}, bar: always(fine),
+		"waits before begin, with a backup": {grill: &fakePrinter{dial: time.Hour}, bar: always(fine),
 			orders: "a b", within: 40 * time.Second, onBar: "a, b"},
-		{name: "waits before begin, without", grill: &fakePrinter{dial: time.Hour}, within: 61 * time.Minute,
+		"waits before begin, without": {grill: &fakePrinter{dial: time.Hour}, within: 61 * time.Minute,
 			paper: "a"},
-		{name: "prints for long", grill: &fakePrinter{takes: 10 * time.Minute}, bar: always(fine), orders: "a b",
+		"prints for long": {grill: &fakePrinter{takes: 10 * time.Minute}, bar: always(fine), orders: "a b",
 			within: 30 * time.Minute, paper: "a, b"},
-		{name: "is in both for long", grill: &fakePrinter{dial: 29 * time.Second, takes: 10 * time.Minute},
+		"is in both for long": {grill: &fakePrinter{dial: 29 * time.Second, takes: 10 * time.Minute},
 			bar: always(fine), orders: "a b", within: 30 * time.Minute, paper: "a, b"},
-	} {
-		t.Run(s.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, h *harness) { s.run(t, h) })
-		})
-	}
+	}, func(t *testing.T, h *harness, s story) { s.run(t, h) })
 }
 
 func (s story) run(t *testing.T, h *harness) {
