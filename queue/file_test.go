@@ -57,14 +57,6 @@ func TestANewerFormatIsRefusedWithBothVersions(t *testing.T) {
 	wantTrue(t, err != nil, "check is content")
 }
 
-func TestAFileOfAnotherProgramIsRefused(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	db, err := bolt.Open(path, 0o600, nil)
-	must(t, err)
-	_ = db.Close()
-	wantErr(t, errOf(Open(Options{Path: path})), ErrDamaged)
-}
-
 func TestTheQueueAndItsDoubleKeepTheContractOfTheStore(t *testing.T) {
 	for name, s := range map[string]kv.Store{"queue": start(t).KV("boards"), "double": queuetest.NewStore()} {
 		t.Run(name, func(t *testing.T) { keepsContract(t, s) })
@@ -140,27 +132,24 @@ func TestTheMetricsAreWellFormedAndBalance(t *testing.T) {
 }
 
 func TestNothingIsAcceptedIntoAFileThatHasLostItsName(t *testing.T) {
-	for what, lose := range map[string]func(path string) error{
+	each(t, map[string]func(path string) error{
 		"renamed": func(path string) error { return os.Rename(path, path+".old") },
 		"replaced": func(path string) error {
 			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
 		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			q := start(t)
-			q.accept(order("a", "grill"))
-			must(t, lose(q.o.Path))
-			q.wantRefused(order("b", "grill"), ErrStorageFailed)
-			wantErrText(t, q.Ready(), "renamed or replaced")
-			q.wantDuplicate(order("a", "grill"))
-			q.printAll("grill", "a") // the kitchen goes on
-			must(t, os.Rename(q.o.Path+".old", q.o.Path))
-			wantErr(t, q.Ready(), nil)
-			q.accept(order("b", "grill"))
-			q.restart()
-			q.printAll("grill", "b")
-		})
-	}
+	}, func(t *testing.T, q *testQueue, lose func(path string) error) {
+		q.accept(order("a", "grill"))
+		must(t, lose(q.o.Path))
+		q.wantRefused(order("b", "grill"), ErrStorageFailed)
+		wantErrText(t, q.Ready(), "renamed or replaced")
+		q.wantDuplicate(order("a", "grill"))
+		q.printAll("grill", "a") // the kitchen goes on
+		must(t, os.Rename(q.o.Path+".old", q.o.Path))
+		wantErr(t, q.Ready(), nil)
+		q.accept(order("b", "grill"))
+		q.restart()
+		q.printAll("grill", "b")
+	})
 }
 
 const inUse = "another ticketrail process has it open"

@@ -11,18 +11,19 @@ import (
 )
 
 func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
-	type steps = []func(l *Lease) error
 	begin := func(l *Lease) error { return l.Begin(bg, false) }
 	broken := func(l *Lease) error { return l.Retry(bg, "reset") }
 	untouched := func(l *Lease) error {
 		return l.Settle(bg, Settlement{End: Retry, Reason: "reset", Untouched: true})
 	}
 	returned := func(l *Lease) error { return l.Return(bg, "stopping") }
-	for name, c := range map[string]struct {
+	type steps = []func(l *Lease) error
+	type history struct {
 		steps    steps
 		attempts int
 		doubt    bool
-	}{
+	}
+	each(t, map[string]history{
 		"taken, then a crash":   {steps{}, 0, false},
 		"begun, then a crash":   {steps{begin}, 0, true},
 		"refused":               {steps{broken}, 1, false},
@@ -31,8 +32,7 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 		"begun and shut down":   {steps{begin, returned}, 0, true},
 		"begun, and taken back": {steps{begin, untouched}, 1, false},
 		"begun twice":           {steps{begin, begin, broken}, 1, true},
-	} {
-		q := start(t)
+	}, func(t *testing.T, q *testQueue, c history) {
 		q.accept(order("a", "grill"))
 		l := q.take("grill")
 		for _, step := range c.steps {
@@ -40,8 +40,8 @@ func TestDoubtIsOnDiskExactlyWhenBegunAndUnfinished(t *testing.T) {
 		}
 		q.restart()
 		d := q.take("grill").Delivery()
-		wantTrue(t, d.Doubt == c.doubt && d.Attempt == c.attempts+1, name, d.Attempt, d.Doubt)
-	}
+		wantTrue(t, d.Doubt == c.doubt && d.Attempt == c.attempts+1, d.Attempt, d.Doubt)
+	})
 }
 
 func TestALeaseEndsOnce(t *testing.T) {

@@ -87,10 +87,11 @@ func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
 	expire := func(q *testQueue) error { return errOf(q.Expire(bg, "bar", -1)) }
 	printed, shown := ack("bar", ticket.Confirmed, ""), ack("bar", ticket.Shown, "")
 	sent := ack("wall", ticket.Sent, "")
-	for name, c := range map[string]struct {
+	type represented struct {
 		steps steps
 		want  string
-	}{
+	}
+	each(t, map[string]represented{
 		"moved":                       {steps{move(2, "wall"), move(3, "grill")}, "4 bar at grill pending"},
 		"moved and cancelled":         {steps{move(2, "wall"), cancel}, "3 bar at wall cancelled"},
 		"held and reprinted":          {steps{hold("bar"), reprint(2, "")}, "3 bar pending"},
@@ -102,17 +103,14 @@ func TestATicketIsRepresentedByTheJobThatBringsItNow(t *testing.T) {
 		"expired":                     {steps{expire}, "2 bar expired"},
 		"on a screen and on paper":    {steps{shown, reprint(2, "wall"), hold("wall"), reprint(3, "")}, "2 bar shown"},
 		"on a screen, twice":          {steps{shown, reprint(2, "")}, "2 bar shown, 3 bar pending"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			q := start(t)
-			q.SetStations([]string{"hot", "bar", "wall", "grill"})
-			q.accept(order("a", "hot", "bar"))
-			for _, step := range c.steps {
-				q.must(step(q))
-			}
-			q.wantSiblings("1 hot pending, "+c.want, 1)
-		})
-	}
+	}, func(_ *testing.T, q *testQueue, c represented) {
+		q.SetStations([]string{"hot", "bar", "wall", "grill"})
+		q.accept(order("a", "hot", "bar"))
+		for _, step := range c.steps {
+			q.must(step(q))
+		}
+		q.wantSiblings("1 hot pending, "+c.want, 1)
+	})
 }
 
 func TestSiblingsOfAHugeRequestAreReadInPagesAndUpToALimit(t *testing.T) {

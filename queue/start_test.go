@@ -106,19 +106,20 @@ func TestAFileWithoutItsFormatOrABucketIsDamaged(t *testing.T) {
 	format := func(v []byte) func(tx *bolt.Tx) error {
 		return func(tx *bolt.Tx) error { return tx.Bucket(bucketNames[bucketMeta]).Put(keyFormat, v) }
 	}
-	for name, change := range map[string]func(tx *bolt.Tx) error{
-		"checksum":     format([]byte("1")),
-		"no number":    format(seal([]byte("x"))),
-		"zero":         format(seal([]byte("0"))),
-		"no KV bucket": func(tx *bolt.Tx) error { return tx.DeleteBucket(bucketNames[bucketKV]) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			q := start(t)
-			q.change(change)
-			wantErr(t, errOf(Open(q.o)), ErrDamaged)
-			wantErr(t, Check(q.o.Path), ErrDamaged)
-		})
+	without := func(bucket int) func(tx *bolt.Tx) error {
+		return func(tx *bolt.Tx) error { return tx.DeleteBucket(bucketNames[bucket]) }
 	}
+	each(t, map[string]func(tx *bolt.Tx) error{
+		"checksum":                  format([]byte("1")),
+		"no number":                 format(seal([]byte("x"))),
+		"zero":                      format(seal([]byte("0"))),
+		"no KV bucket":              without(bucketKV),
+		"a file of another program": without(bucketMeta),
+	}, func(t *testing.T, q *testQueue, change func(tx *bolt.Tx) error) {
+		q.change(change)
+		wantErr(t, errOf(Open(q.o)), ErrDamaged)
+		wantErr(t, Check(q.o.Path), ErrDamaged)
+	})
 }
 
 func TestCheckFindsAKeyInTheWrongOrder(t *testing.T) {
