@@ -30,7 +30,7 @@ const maxName = kv.MaxKey
 // Equal content is recognized by the words of its tickets, or by its body. Of other content under a known key, each
 // station whose share differs gets all of it again, as a ticket that replaces the one before.
 func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, error) {
-	accepting, err := q.newAcceptOp(&r)
+	accepting, err := newAcceptOp(&r)
 	if err == nil {
 		err = q.do(ctx, opAccept, accepting.size, accepting.apply)
 	}
@@ -43,7 +43,6 @@ func (q *Queue) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, e
 // An acceptOp is a request with everything prepared that needs no transaction: the committer is one
 // goroutine, and encoding in it would keep all other requests waiting.
 type acceptOp struct {
-	q        *Queue
 	r        *ticket.Request
 	key      requestKey
 	content  content
@@ -60,12 +59,12 @@ type acceptOp struct {
 
 // newAcceptOp encodes a request, or says why it cannot be stored. Its errors are mistakes of the
 // planner or of the configuration, not of the disk: a retry would fail alike.
-func (q *Queue) newAcceptOp(r *ticket.Request) (*acceptOp, error) {
+func newAcceptOp(r *ticket.Request) (*acceptOp, error) {
 	if len(r.Drafts) == 0 {
 		return nil, errors.New("it contains no tickets")
 	}
 
-	accepting := &acceptOp{q: q, r: r, key: keyOf(r.Venue, r.ID), body: encodeBody(r), age: ageOf(r)}
+	accepting := &acceptOp{r: r, key: keyOf(r.Venue, r.ID), body: encodeBody(r), age: ageOf(r)}
 	accepting.size = len(accepting.body)
 	for i := range r.Drafts {
 		draft := &r.Drafts[i]
@@ -227,14 +226,14 @@ func (a *acceptOp) nothingListedTicket(b *batch, was *share) ticket.Ticket {
 // jobs of the requests before it in the same transaction. A plain duplicate never gets here: it is
 // answered 200 however full the queue is.
 func (a *acceptOp) checkRoom(b *batch, jobs int) error {
-	switch open := a.q.open + b.open; {
+	switch open := b.q.open + b.open; {
 	case a.again != nil:
 		return nil
 	case b.refusal != nil:
 		return b.refusal
-	case open+jobs > a.q.o.MaxBacklog:
+	case open+jobs > b.q.o.MaxBacklog:
 		return fmt.Errorf("%w: %d are open, at most %d are allowed, and this request has %d more",
-			ErrBacklogFull, open, a.q.o.MaxBacklog, jobs)
+			ErrBacklogFull, open, b.q.o.MaxBacklog, jobs)
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func TestALineSaysWhatWasStored(t *testing.T) {
 	} {
 		r := order("a", "grill", "bar")
 		r.Body, r.Age, r.Content = []byte(body), 3*time.Second, ticket.Digest{1, 2}
-		a, err := (&Queue{}).newAcceptOp(&r)
+		a, err := newAcceptOp(&r)
 		must(t, err)
 		a.jobs = []newJob{{1, "grill"}, {2, "bar"}}
 		var line bytes.Buffer

@@ -168,7 +168,7 @@ func (r *replay) acceptAgain(b *batch, l *logLine) int {
 	request, err := l.request()
 	var a *acceptOp
 	if err == nil {
-		a, err = b.q.newAcceptOp(&request)
+		a, err = newAcceptOp(&request)
 	}
 	if err != nil { // a newer version has written it
 		b.q.log.Error("a request of the log cannot be accepted again", "request", l.Request.ID, "err", err)
