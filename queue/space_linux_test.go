@@ -21,10 +21,7 @@ import (
 
 func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
 	slow.Test(t, "root")
-	dir := smallDisk(t, 8)
-	hog, err := os.Create(filepath.Join(dir, "hog"))
-	must(t, err)
-	defer hog.Close()
+	dir, hog := smallDisk(t, 8)
 	o := Options{Path: filepath.Join(dir, "queue.db"), Reserve: -1}
 	for free := int64(0); free <= 16<<10; free += 4 << 10 {
 		fillDisk(t, hog, free)
@@ -44,10 +41,7 @@ func TestAFirstStartOnAFullDiskFailsAndLeavesNothing(t *testing.T) {
 
 func TestAStartWithoutSpaceForTheReserveRefusesRequestsAndPrints(t *testing.T) {
 	slow.Test(t, "root")
-	dir := smallDisk(t, 64)
-	hog, err := os.Create(filepath.Join(dir, "hog"))
-	must(t, err)
-	defer hog.Close()
+	dir, hog := smallDisk(t, 64)
 	var log queuetest.Log
 	q := start(t, logTo(&log), func(o *Options) { o.Path = filepath.Join(dir, "queue.db") })
 	q.accept(order("a", "grill"))
@@ -119,16 +113,15 @@ func fillDisk(t *testing.T, hog *os.File, free int64) {
 	must(t, errOf(io.CopyN(hog, zeroes{}, now-free)))
 }
 
-// smallDisk mounts a filesystem of so many MiB.
-func smallDisk(t *testing.T, mib int) string {
+// smallDisk mounts a filesystem of so many MiB, with a file for fillDisk.
+func smallDisk(t *testing.T, mib int) (dir string, hog *os.File) {
 	t.Helper()
-	dir := t.TempDir()
-	err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib))
-	wantTrue(t, err == nil, err)
-	t.Cleanup(func() {
-		must(t, unix.Unmount(dir, 0))
-	})
-	return dir
+	dir = t.TempDir()
+	must(t, unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)))
+	hog, err := os.Create(filepath.Join(dir, "hog"))
+	must(t, err)
+	t.Cleanup(func() { must(t, errors.Join(hog.Close(), unix.Unmount(dir, 0))) })
+	return dir, hog
 }
 
 type zeroes struct{}
