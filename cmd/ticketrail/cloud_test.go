@@ -75,6 +75,50 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 	c.check(v)
 }
 
+// TestTwoDisksThatAreLostAtOnceStopNoBox: no person does anything at a box or a relay. With a copy of the third disk,
+// as deploy/relay/README.md says, no order is lost; without it, those may be that no box had fetched.
+func TestTwoDisksThatAreLostAtOnceStopNoBox(t *testing.T) {
+	slow.Test(t, "go")
+	t.Parallel()
+	c := newCloud(t)
+	v := c.venueUnderLoad(3)
+	v.senders.waitForMore(20)
+	lost, third := c.nodes[:2], c.nodes[2]
+	lost[0].end(syscall.SIGKILL)
+	v.senders.waitForMore(1) // the third disk has it, and all before it
+	lost[1].end(syscall.SIGKILL)
+	third.end(syscall.SIGTERM)
+	for _, n := range lost {
+		must(t, os.RemoveAll(n.dir+"/data"))
+		runShell(t, "cp -a %s/data %s/data", third.dir, n.dir)
+	}
+	for _, n := range c.nodes {
+		n.start()
+	}
+	v.senders.waitForMore(20)
+	c.ready()
+	c.wantStatus("3 of 3 have every request")
+	v.senders.stopAndWait()
+	before := v.senders
+	c.wantPrinted(v, before.acked)
+
+	v.senders = startSenders(c.sends(v.box), "b", 3)
+	v.senders.waitForMore(20)
+	for _, n := range lost {
+		n.end(syscall.SIGKILL)
+	}
+	for _, n := range lost {
+		must(t, os.RemoveAll(n.dir+"/data"))
+		n.start()
+	}
+	v.senders.waitForMore(20)
+	v.senders.stopAndWait()
+
+	v.senders = startSenders(c.sends(v.box), "c", 3)
+	v.senders.waitForMore(20)
+	c.check(v, before.acked...)
+}
+
 // TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart: first the one that leads, under load; then all of them,
 // with one order at a time. With more of them nats-server 2.15.2 may lose what it has acknowledged while a second disk
 // gets full: the log of the group is deleted on a node that could not write the order before, and this node votes for
@@ -387,12 +431,27 @@ func (c *cloud) check(v *venueUnderLoad, more ...order) {
 	if c.nodes != nil {
 		c.ready()
 	}
+	c.wantPrinted(v, append(more, v.senders.acked...))
+	if err := untilNone(c.waiting); err != nil {
+		c.t.Errorf("requests that wait for their box: %v", err)
+	}
+	v.senders.k = v.box // whose paper it is
+	v.senders.check()
+	v.box.stop()
+	for _, r := range c.relays {
+		r.stop()
+	}
+}
+
+// wantPrinted waits until orders are on paper.
+func (c *cloud) wantPrinted(v *venueUnderLoad, orders []order) {
+	c.t.Helper()
 	if err := untilNone(func() (missing int, _ error) {
 		paper := map[string]map[string]printed{}
 		for _, s := range v.box.stations {
 			paper[s] = v.box.printedBy(s)
 		}
-		for _, o := range append(more, v.senders.acked...) {
+		for _, o := range orders {
 			for _, s := range o.stations {
 				if paper[s][o.number].whole == 0 {
 					missing++
@@ -402,15 +461,6 @@ func (c *cloud) check(v *venueUnderLoad, more ...order) {
 		return missing, nil
 	}); err != nil {
 		c.t.Fatalf("tickets of orders that were answered 200: %v", err)
-	}
-	if err := untilNone(c.waiting); err != nil {
-		c.t.Errorf("requests that wait for their box: %v", err)
-	}
-	v.senders.k = v.box // whose paper it is
-	v.senders.check()
-	v.box.stop()
-	for _, r := range c.relays {
-		r.stop()
 	}
 }
 
