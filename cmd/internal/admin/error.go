@@ -9,6 +9,7 @@ import (
 
 	"ticketrail/printer/kds"
 	"ticketrail/queue"
+	"ticketrail/receiver"
 )
 
 // A Code is the kind of an [Error]. Codes cross the socket, where client and server may be of
@@ -63,6 +64,7 @@ func refusal(err error) *Error {
 		{queue.ErrBacklogFull, Busy, ""},
 		{queue.ErrBusy, Busy, ": try again in a moment"},
 		{queue.ErrClosed, Stopping, ": the daemon is stopping; try again when it runs"},
+		{receiver.ErrNoReject, NotFound, ""},
 		{kds.ErrUnknownCode, NotFound, ""},
 		{kds.ErrNoPairing, NotFound, ""},
 		{kds.ErrNoScreen, NotFound, ""},

@@ -15,23 +15,13 @@ func (s *Server) rejects(*http.Request) (any, error) {
 }
 
 // reject finds one of them by its id.
-func (s *Server) reject(r *http.Request) (any, error) {
-	return s.findReject(pathID(r))
-}
-
-func (s *Server) findReject(id uint64) (Reject, error) {
-	one, err := s.o.Rejects.Get(id)
-	if errors.Is(err, receiver.ErrNoReject) {
-		return one, refuse(NotFound, "%s", err.Error())
-	}
-	return one, err
-}
+func (s *Server) reject(r *http.Request) (any, error) { return s.o.Rejects.Get(pathID(r)) }
 
 // printReject prints a refused request after all. Asked twice, it prints once, because the queue knows the
 // tickets that have printed. A crash before the mark loses only the mark.
 func (s *Server) printReject(r *http.Request, b PrintRejectOptions) (any, error) {
 	id := pathID(r)
-	one, err := s.findReject(id)
+	one, err := s.o.Rejects.Get(id)
 	if err != nil {
 		return nil, err
 	}

@@ -255,25 +255,20 @@ func answersAt(socket string) bool {
 // driverFindings are kernel drivers that are missing when the service starts: systemd allows it only the devices
 // whose driver is loaded already (DeviceAllow= is looked up in /proc/devices).
 func (b Box) driverFindings(conf *config.Config) (out []finding.Finding) {
-	for _, p := range conf.Printers {
-		driver := ""
-		for prefix, name := range map[string]string{
-			"usb:": "usblp", "file:///dev/usb/lp": "usblp", "serial:///dev/ttyUSB": "usbserial",
-			"serial:///dev/ttyACM": "cdc_acm",
-		} {
-			if strings.HasPrefix(p.Address, prefix) {
-				driver = name
-			}
-		}
-
-		if driver == "" {
+	for prefix, driver := range map[string]string{
+		"usb:": "usblp", "file:///dev/usb/lp": "usblp", "serial:///dev/ttyUSB": "usbserial",
+		"serial:///dev/ttyACM": "cdc_acm",
+	} {
+		if _, err := os.Stat(filepath.Join(b.Root, "sys/module", driver)); err == nil {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(b.Root, "sys/module", driver)); err != nil {
-			out = append(out, finding.New("driver/"+p.Name, finding.Warn,
-				fmt.Sprintf("the kernel driver %s of %s is not loaded", driver, p.Name), "",
-				fmt.Sprintf("modprobe %s; systemctl restart ticketrail; for the next boot, add it to "+
-					"/etc/modules-load.d/ticketrail.conf", driver)))
+		for _, p := range conf.Printers {
+			if strings.HasPrefix(p.Address, prefix) {
+				out = append(out, finding.New("driver/"+p.Name, finding.Warn,
+					fmt.Sprintf("the kernel driver %s of %s is not loaded", driver, p.Name), "",
+					fmt.Sprintf("modprobe %s; systemctl restart ticketrail; for the next boot, add it to "+
+						"/etc/modules-load.d/ticketrail.conf", driver)))
+			}
 		}
 	}
 
