@@ -102,7 +102,7 @@ func moveAPrinter(t *testing.T) {
 	grill.moveTo(away)
 	till.moveTo(home)
 	command(t, "ip neigh flush dev br0") // by itself the kernel sees after ten seconds that the entry is old
-	check := askPrinters(t.Context(), conf)[0].Device
+	check := askPrinter(t.Context(), conf.Printers[0])
 	want := "tcp://" + home + ":9100 has the MAC address " + otherMAC + " and not " + grillMAC + ": another device " +
 		"has this address; is the printer on? if it was replaced, correct its mac"
 	assert.True(t, check.State == printer.Unreachable && check.Err == want, check, want)

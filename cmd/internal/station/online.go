@@ -1,8 +1,8 @@
 package station
 
 import (
-	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"ticketrail/cmd/internal/finding"
@@ -12,31 +12,23 @@ import (
 // CheckOnline asks every station of conf for its state, but the screens: their pages are connected to the running
 // daemon, and `status` says how they are. Nothing is printed or shown. The findings are in the order of the
 // configuration, whichever station answers first. The running daemon uses the same words.
-func CheckOnline(ctx context.Context, conf *config.Config) (out []finding.Finding) {
-	var printers []answer
-	var asking sync.WaitGroup // all at the same time, because the operator is waiting
-	asking.Go(func() { printers = askPrinters(ctx, conf) })
+func CheckOnline(ctx context.Context, conf *config.Config) []finding.Finding {
 	sections := plainSections(conf)
-	plains := make([]answer, len(sections))
+	found := make([][]finding.Finding, 1+len(sections))
+	var asking sync.WaitGroup // all at the same time, because the operator is waiting
+	asking.Go(func() { found[0] = askPrinters(ctx, conf) })
 	for i, c := range sections {
-		asking.Go(func() { plains[i] = c.ask(ctx) })
+		asking.Go(func() { found[1+i] = c.ask(ctx) })
 	}
 
 	asking.Wait()
-	for _, a := range append(printers, plains...) {
-		found := a.Findings()
-		if len(found) == 0 {
-			found = []finding.Finding{{Level: finding.OK, Subject: a.Name, Station: true,
-				Text: cmp.Or(a.fine, "answers"), Detail: a.Address}}
-		}
-		out = append(out, found...)
-	}
-
-	return out
+	return slices.Concat(found...)
 }
 
-// An answer is the state of a station that was asked.
-type answer struct {
-	finding.Station
-	fine string // how it answers
+// judged are the findings about a station that was asked; fine is how it answers.
+func judged(asked finding.Station, fine string) []finding.Finding {
+	if found := asked.Findings(); len(found) > 0 {
+		return found
+	}
+	return []finding.Finding{{Level: finding.OK, Subject: asked.Name, Station: true, Text: fine, Detail: asked.Address}}
 }

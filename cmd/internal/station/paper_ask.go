@@ -29,7 +29,7 @@ const (
 // once, because it may accept only one connection. It asks the printers directly, because it must
 // also work before the daemon runs. If the daemon is printing, a printer that serves one client
 // does not answer here until that ticket is done.
-func askPrinters(ctx context.Context, conf *config.Config) (out []answer) {
+func askPrinters(ctx context.Context, conf *config.Config) (out []finding.Finding) {
 	answers := map[string]*printer.Status{}
 	var asking sync.WaitGroup
 	for _, c := range conf.Printers {
@@ -44,8 +44,8 @@ func askPrinters(ctx context.Context, conf *config.Config) (out []answer) {
 	for _, c := range conf.Printers {
 		status := *answers[transport.CanonicalAddress(c.Address)]
 		status.Since = time.Time{} // since it was asked, which says nothing
-		out = append(out, answer{fine: howItAnswers(status),
-			Station: finding.Station{Name: c.Name, Address: c.Address, Device: &status}})
+		asked := finding.Station{Name: c.Name, Address: c.Address, Device: &status}
+		out = append(out, judged(asked, howItAnswers(status))...)
 	}
 
 	return out

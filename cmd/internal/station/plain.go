@@ -144,7 +144,7 @@ func hostOfURL(address string) string {
 }
 
 // ask checks whether it could take a ticket.
-func (c plainSection) ask(ctx context.Context) answer {
+func (c plainSection) ask(ctx context.Context) []finding.Finding {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	opened, err := c.open(Options{})
@@ -152,10 +152,9 @@ func (c plainSection) ask(ctx context.Context) answer {
 		err = opened.Check(ctx)
 	}
 
-	one := answer{fine: c.fine, Station: finding.Station{Name: c.lane.Name, Kind: c.kind, Address: c.address,
-		Known: true, Up: err == nil}}
+	asked := finding.Station{Name: c.lane.Name, Kind: c.kind, Address: c.address, Known: true, Up: err == nil}
 	if err != nil {
-		one.Error = layout.Clean(err.Error())
+		asked.Error = layout.Clean(err.Error())
 	}
-	return one
+	return judged(asked, c.fine)
 }
