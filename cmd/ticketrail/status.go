@@ -35,8 +35,9 @@ can be seen in a moment ("doctor" looks longer).`,
 	return c.asking(c.jsonFlag(cmd), func(ctx context.Context, d *admin.Client, _ []string) error {
 		seen, err := c.overview(ctx, d)
 		if _, down := errors.AsType[*admin.NotRunning](err); down && c.isSetUp() {
+			found, _ := c.box().Look(ctx, c.config)
 			seen = admin.Overview{At: time.Now(), Build: admin.ThisBuild(),
-				Findings: doctor.Join(c.askDaemon(ctx), c.box().Look(ctx, c.config))}
+				Findings: doctor.Join(c.askDaemon(ctx), found)}
 			slices.SortStableFunc(seen.Findings, finding.WorstFirst)
 		} else if err != nil {
 			return err

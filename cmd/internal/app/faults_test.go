@@ -214,7 +214,8 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 					t.Errorf("the journal lacks %s%s:\n%s", line, c.id, log)
 				}
 				if strings.HasPrefix(c.id, "config/") { // doctor reads the same file
-					wantSame(k.T, f, withID(k.T, doctor.Box{}.Look(k.T.Context(), k.file()), c.id))
+					found, _ := doctor.Box{}.Look(k.T.Context(), k.file())
+					wantSame(k.T, f, withID(k.T, found, c.id))
 				}
 			})
 		})
@@ -317,7 +318,8 @@ func wantRefusedStart(t *testing.T, text, id, cause, advice string) {
 	if !strings.HasPrefix(fault.Error(), id+": "+cause) || !strings.HasSuffix(fault.Error(), ": "+fault.Do) {
 		t.Errorf("the journal ends with %q", fault)
 	}
-	wantSame(t, fault.Finding, withID(t, doctor.Box{}.Look(t.Context(), path), id))
+	found, _ := doctor.Box{}.Look(t.Context(), path)
+	wantSame(t, fault.Finding, withID(t, found, id))
 }
 
 // withID is the finding with an identity.

@@ -37,7 +37,7 @@ type Box struct {
 // [Box.Look], then those that take time: the disk's speed and the whole database, the printers, the point-of-sale API.
 // Nothing is printed or changed. The findings are in no order.
 func (b Box) Diagnose(ctx context.Context, path string) []finding.Finding {
-	out, conf := b.look(ctx, path)
+	out, conf := b.Look(ctx, path)
 	if conf == nil { // the other checks need one
 		return out
 	}
@@ -45,13 +45,9 @@ func (b Box) Diagnose(ctx context.Context, path string) []finding.Finding {
 		onlineFindings(ctx, conf))
 }
 
-// Look is the part of [Box.Diagnose] that takes a moment: why the daemon does not run.
-func (b Box) Look(ctx context.Context, path string) []finding.Finding {
-	out, _ := b.look(ctx, path)
-	return out
-}
-
-func (b Box) look(ctx context.Context, path string) (out []finding.Finding, conf *config.Config) {
+// Look is the part of [Box.Diagnose] that takes a moment: why the daemon does not run. It also returns the
+// configuration, nil if it cannot be used.
+func (b Box) Look(ctx context.Context, path string) (out []finding.Finding, conf *config.Config) {
 	file, err := os.Open(path)
 	if !errors.Is(err, fs.ErrNotExist) { // the service waits for a configuration
 		out = append(out, serviceFindings(ctx)...)

@@ -21,7 +21,7 @@ func TestWhoMayNotReadTheFileIsToldThatAndNothingOfTheService(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	assert.NoError(t, unix.Setfsuid(54321))
-	found := Box{}.Look(t.Context(), path)
+	found, _ := Box{}.Look(t.Context(), path)
 	assert.NoError(t, unix.Setfsuid(0))
 	for _, f := range found {
 		if f.Level == finding.Fail && strings.HasPrefix(f.ID, "config") {

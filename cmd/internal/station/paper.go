@@ -222,8 +222,3 @@ func (d *device) state() finding.DeviceStatus {
 	}
 	return out
 }
-
-// Probe asks the printer anew for its capability: see [printer.Device.Probe].
-func (p *paper) Probe(ctx context.Context) (finding.DeviceStatus, error) {
-	return p.device.Probe(ctx)
-}

@@ -10,7 +10,6 @@ package station
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -52,21 +51,14 @@ type Station interface {
 	Conditions() []string
 	// EndPause ends a pause that the station itself makes, because a person has repaired it. False: it makes none.
 	EndPause() bool
-	// Probe asks it anew for its capability: see [printer.Device.Probe].
-	Probe(context.Context) (finding.DeviceStatus, error)
 }
 
-// common has the methods of a station without backups of its own, conditions, pauses and probes.
+// common has the methods of a station without backups of its own, conditions and pauses.
 type common struct{}
 
 func (common) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
 func (common) Conditions() []string                                { return nil }
 func (common) EndPause() bool                                      { return false }
-func (common) Probe(context.Context) (finding.DeviceStatus, error) {
-	return finding.DeviceStatus{}, errNotAsked
-}
-
-var errNotAsked = errors.New("it is not a printer")
 
 // A Runner runs until its context ends. It is compared with ==.
 type Runner interface{ Run(context.Context) }
@@ -273,20 +265,17 @@ func (s *Set) Kick(name string) {
 	s.o.Dispatcher.Kick(name)
 }
 
-// Probe has a station asked anew for its capability.
-func (s *Set) Probe(ctx context.Context, name string) (now finding.DeviceStatus, err error) {
-	err = errNotAsked
-	if st := s.active.Load().stations[name]; st != nil {
-		now, err = st.Probe(ctx)
+// Probe has a printer asked anew for its capability: see [printer.Device.Probe].
+func (s *Set) Probe(ctx context.Context, name string) (finding.DeviceStatus, error) {
+	st, isPrinter := s.active.Load().stations[name].(*paper)
+	if !isPrinter {
+		return finding.DeviceStatus{}, &admin.Error{Code: admin.Conflict, Message: name + " is not a printer"}
 	}
 
-	switch {
-	case ctx.Err() != nil:
+	now, err := st.device.Probe(ctx)
+	if ctx.Err() != nil {
 		err = fmt.Errorf("%s was not asked in time: it prints, or answers slowly; try again", name)
-	case errors.Is(err, errNotAsked):
-		err = fmt.Errorf("%s is not a printer", name)
 	}
-
 	if err != nil {
 		return finding.DeviceStatus{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
 	}
