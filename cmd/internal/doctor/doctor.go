@@ -53,7 +53,8 @@ func check(path string) (conf *config.Config, warnings []string, err error) {
 	if conf, err = setup.Load(path); err != nil {
 		return nil, nil, err
 	}
-	return conf, append(conf.Warnings, station.FontWarnings(conf)...), nil
+	_, fonts := station.NewDrawer(conf)
+	return conf, append(conf.Warnings, fonts...), nil
 }
 
 // withFindings adds findings to warnings; those that keep a service from starting are the error.

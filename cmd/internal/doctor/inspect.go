@@ -71,8 +71,9 @@ func Inspect(
 	}
 
 	out.WriteString(made.Trace)
+	drawer, _ := station.NewDrawer(conf)
 	for _, d := range made.Request.Drafts {
-		options, err := station.LayoutOptions(conf, d.Station)
+		options, err := station.LayoutOptions(conf, drawer, d.Station)
 		if err != nil {
 			return fields, err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/cmd/internal/daemon"
 	"ticketrail/printer"
 )
 
@@ -35,12 +36,12 @@ func (collector) Describe(ch chan<- *prometheus.Desc) {
 
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, st := range c.s.o.Queue.Stations() {
-		ch <- boolGauge(stationHeld, st.Hold != nil, st.Name)
+		ch <- daemon.Gauge(stationHeld, daemon.Truth(st.Hold != nil), st.Name)
 	}
 
 	active := c.s.active.Load()
 	for _, l := range c.s.List() {
-		ch <- boolGauge(stationUsesBackup, l.ActiveBackup != "", l.Name)
+		ch <- daemon.Gauge(stationUsesBackup, daemon.Truth(l.ActiveBackup != ""), l.Name)
 		var conditions []string
 		if st := active.stations[l.Name]; st != nil {
 			conditions = st.Conditions()
@@ -48,7 +49,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 
 		for _, c := range conditions {
 			is := l.Device != nil && (l.Device.State == c || slices.Contains(l.Device.Conditions, c))
-			ch <- boolGauge(stationCondition, is, l.Name, c)
+			ch <- daemon.Gauge(stationCondition, daemon.Truth(is), l.Name, c)
 		}
 
 		// As finding.Join judges, but a hold does not count: it has a metric of its own.
@@ -57,15 +58,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 			up, known = d.Fine && (l.Up || !l.Known), true
 		}
 		if known {
-			ch <- boolGauge(stationUp, up, l.Name)
+			ch <- daemon.Gauge(stationUp, daemon.Truth(up), l.Name)
 		}
 	}
-}
-
-func boolGauge(desc *prometheus.Desc, value bool, labels ...string) prometheus.Metric {
-	v := 0.0
-	if value {
-		v = 1
-	}
-	return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
 }

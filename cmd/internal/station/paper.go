@@ -82,7 +82,7 @@ func (p *papers) build(next, prev *Built) error {
 		next.drawer = prev.drawer // with its cache of drawn text
 	} else {
 		var warnings []string
-		next.drawer, warnings = newDrawer(next.conf)
+		next.drawer, warnings = NewDrawer(next.conf)
 		next.Warnings = append(next.Warnings, warnings...)
 	}
 

@@ -150,7 +150,7 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 		Name: chosen.Name, Dialer: dialer, Confirm: model.Confirm, Connection: chosen.Connection,
 	})
 	defer device.Retire()
-	drawer, _ := newDrawer(conf)
+	drawer, _ := NewDrawer(conf)
 	paper := printer.NewPaper(printer.Options{
 		Name: chosen.Name, Device: device, Profile: model, Columns: chosen.Columns, Layout: look(chosen, conf),
 		Drawer: drawer,

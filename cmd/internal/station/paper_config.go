@@ -27,10 +27,10 @@ func look(p config.Printer, conf *config.Config) layout.Options {
 	return options
 }
 
-// newDrawer opens the fonts of a configuration, or those installed on the box. A font that cannot
+// NewDrawer opens the fonts of a configuration, or those installed on the box. A font that cannot
 // be read is only a warning: tickets print with the others. A kitchen whose fonts are missing
 // prints the letters that the printer has and replaces the others; it must not stop.
-func newDrawer(conf *config.Config) (d *raster.Drawer, warnings []string) {
+func NewDrawer(conf *config.Config) (d *raster.Drawer, warnings []string) {
 	fonts := conf.Fonts
 	if len(fonts) == 0 {
 		fonts = raster.Installed()
@@ -45,29 +45,11 @@ func newDrawer(conf *config.Config) (d *raster.Drawer, warnings []string) {
 	return d, warnings
 }
 
-// FontWarnings are the problems with the fonts of a configuration; tickets print without those
-// fonts.
-func FontWarnings(conf *config.Config) []string {
-	_, warnings := newDrawer(conf)
-	return warnings
-}
-
 // LayoutOptions are the layout settings of a station's tickets as text, with the letters that its
 // printer has. For a screen or a third-party display they are the settings of the default printer.
 // `inspect` uses it to show a ticket as the paper will: with the same width, and with a replacement
 // where the printer has no letter.
-func LayoutOptions(conf *config.Config, station string) (layout.Options, error) {
-	drawer, _ := newDrawer(conf)
-	return layoutOptionsOf(conf, drawer, station)
-}
-
-// Layout are the [LayoutOptions] of the active configuration.
-func (s *Set) Layout(station string) (layout.Options, error) {
-	active := s.active.Load()
-	return layoutOptionsOf(active.conf, active.drawer, station)
-}
-
-func layoutOptionsOf(conf *config.Config, drawer *raster.Drawer, station string) (layout.Options, error) {
+func LayoutOptions(conf *config.Config, drawer *raster.Drawer, station string) (layout.Options, error) {
 	chosen := config.DefaultPrinter()
 	for _, q := range conf.Printers {
 		if q.Name == station {
@@ -83,6 +65,12 @@ func layoutOptionsOf(conf *config.Config, drawer *raster.Drawer, station string)
 		return escpos.Printable(s, escpos.Options{Profile: model, Drawer: drawer})
 	}
 	return options, err
+}
+
+// Layout are the [LayoutOptions] of the active configuration.
+func (s *Set) Layout(station string) (layout.Options, error) {
+	active := s.active.Load()
+	return LayoutOptions(active.conf, active.drawer, station)
 }
 
 // openPrinter returns the Dialer for c, which is a [follower] if c has a MAC address.

@@ -33,7 +33,7 @@ func TestAReloadWithOtherWordsChangesWhatIsAnAlarm(t *testing.T) {
 		if _, err := built.stations["grill"].(*paper).Print(t.Context(), d, begin); err != nil {
 			t.Fatal(err)
 		}
-		look, err := LayoutOptions(&next, "grill")
+		look, err := LayoutOptions(&next, nil, "grill")
 		assert.NoError(t, err)
 		printed, err := os.ReadFile(out)
 		assert.NoError(t, err)
@@ -57,7 +57,7 @@ func TestTheVenuePrintsOnlyIfThereAreSeveral(t *testing.T) {
 	assert.True(t, built.stations["grill"] != one.stations["grill"],
 		"the printer is the same although there is a second venue to tell apart")
 	for _, c := range []*config.Config{conf, two} {
-		o, err := LayoutOptions(c, "grill")
+		o, err := LayoutOptions(c, nil, "grill")
 		assert.NoError(t, err)
 		if got, want := slices.Contains(o.Header, "venue"), c == two; got != want || len(o.Header) < 9 {
 			t.Errorf("%d venues: the header is %q", len(c.Venues), o.Header)
@@ -75,7 +75,7 @@ func TestEveryKeyOfTheLayoutReachesTheTicket(t *testing.T) {
 		NumberSize: layout.Size{Width: 2, Height: 1}, TableSize: layout.Size{Width: 2, Height: 2},
 		Header: []string{"table"}, UpperCase: true, BlankLines: 1, TopMargin: 6,
 	}
-	o, err := LayoutOptions(conf, "grill")
+	o, err := LayoutOptions(conf, nil, "grill")
 	assert.NoError(t, err)
 	o.Printable, o.Alarms = nil, nil
 	want := layout.Options{
