@@ -57,9 +57,8 @@ func TestABackupMayTakeLongerThanAMinute(t *testing.T) {
 			c := NewClient("")
 			c.http.Transport = slowAnswer{}
 			var b bytes.Buffer
-			if n, err := c.Backup(t.Context(), &b); err != nil || n != 1 {
-				t.Errorf("%d bytes, %v", n, err)
-			}
+			n, err := c.Backup(t.Context(), &b)
+			assert.True(t, err == nil && n == 1, n, err)
 		})
 	})
 }
@@ -68,9 +67,8 @@ func TestABackupOfAStoppedQueueIsRefusedWithAReason(t *testing.T) {
 	c := startDaemon(t)
 	assert.NoError(t, c.queue.Close())
 	_, err := c.Backup(t.Context(), &bytes.Buffer{})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Stopping {
-		t.Errorf("err %v", err)
-	}
+	e, ok := errors.AsType[*Error](err)
+	assert.True(t, ok && e.Code == Stopping, err)
 }
 
 // A deadlineWriter counts the parts that were written with a deadline of their own, and without.

@@ -93,13 +93,9 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 // testQueue is a queue with the three jobs.
 func testQueue(t *testing.T) *queue.Queue {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		assert.NoError(t, err)
-	}
 	q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "t.db"), NoSync: true, Reserve: -1})
-	must(err)
-	t.Cleanup(func() { must(q.Close()) })
+	assert.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, q.Close()) })
 	q.SetStations([]string{"grill", "bar", "old"})
 	accept := func(id string, received int64, stations ...string) {
 		r := ticket.Request{ID: id, Received: time.Unix(received, 0), Body: []byte(`{"id": 1}` + "\xff")}
@@ -108,17 +104,17 @@ func testQueue(t *testing.T) *queue.Queue {
 				ticket.Draft{Station: s, Ticket: ticket.Ticket{Request: id, Received: r.Received}})
 		}
 		_, err := q.Accept(t.Context(), r)
-		must(err)
+		assert.NoError(t, err)
 	}
 	accept("req-a", 1000, "grill", "bar")
 	accept("req-b", 2000, "old")
 	sent, err := q.Take(t.Context(), "grill")
-	must(err)
-	must(sent.Begin(t.Context(), false))
-	must(sent.Settle(t.Context(), queue.Settlement{End: queue.Ack, Proof: ticket.Sent}))
+	assert.NoError(t, err)
+	assert.NoError(t, sent.Begin(t.Context(), false))
+	assert.NoError(t, sent.Settle(t.Context(), queue.Settlement{End: queue.Ack, Proof: ticket.Sent}))
 	held, err := q.Take(t.Context(), "old")
-	must(err)
-	must(held.Settle(t.Context(), queue.Settlement{End: queue.Hold, Reason: "paper"}))
+	assert.NoError(t, err)
+	assert.NoError(t, held.Settle(t.Context(), queue.Settlement{End: queue.Hold, Reason: "paper"}))
 	q.SetStations([]string{"grill", "bar"})
 	return q
 }
@@ -169,9 +165,8 @@ func (testDisplays) Timeline(job uint64) ([]Moment, error) {
 }
 
 func (d testDisplays) Pair(ctx context.Context, code, station string, manager bool) (Pairing, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		d.t.Error("the daemon was asked without a deadline")
-	}
+	_, ok := ctx.Deadline()
+	assert.True(d.t, ok, "the daemon was asked without a deadline")
 	return Pairing{ID: "of " + code, Station: station, Manager: manager}, d.d.fail
 }
 

@@ -63,9 +63,8 @@ func TestAFileThatIsNotASocketIsNotTouched(t *testing.T) {
 		if _, err := Listen(path); err == nil || !strings.Contains(err.Error(), "is not a socket") {
 			t.Errorf("Listen at a file gives %v, want: is not a socket", err)
 		}
-		if b, err := os.ReadFile(path); err != nil || string(b) != "dinner" {
-			t.Errorf("the file is %q (%v) now", b, err)
-		}
+		b, err := os.ReadFile(path)
+		assert.True(t, err == nil && string(b) == "dinner", "the file is now", string(b), err)
 	}
 }
 

@@ -14,9 +14,8 @@ func TestTheZoneIsThatOfTheKitchenOrOfTheBox(t *testing.T) {
 	for _, zone := range []*time.Location{tokyo, nil} {
 		c := startDaemon(t, func(_ *testDaemon, o *Options) { o.Zone = func() *time.Location { return zone } })
 		want := cmp.Or(zone, time.Local)
-		if got, err := c.Client.Zone(t.Context()); err != nil || got.String() != want.String() {
-			t.Errorf("got %v, %v, want %v", got, err, want)
-		}
+		got, err := c.Client.Zone(t.Context())
+		assert.True(t, err == nil && got.String() == want.String(), got, err, want)
 		// A test ticket shows the time of the kitchen too.
 		id, err := c.Test(t.Context(), "grill")
 		assert.NoError(t, err)

@@ -63,9 +63,8 @@ func TestAPageThatIsOldChangesNothing(t *testing.T) {
 		"/move":                fmt.Sprintf(`{"ids":[2],"versions":[%q],"to":"grill"}`, wait.Version),
 		"/stations/bar/resume": fmt.Sprintf(`{"since":%q}`, since.Format(time.RFC3339Nano)),
 	} {
-		if code, text := d.onPage("POST", path, body); code != http.StatusConflict {
-			t.Errorf("%s: %d %s", path, code, text)
-		}
+		code, text := d.onPage("POST", path, body)
+		assert.Equal(t, code, http.StatusConflict, path, text)
 	}
 	if k := d.pageTicket(t, 2); k.State != ticket.Held || k.Station != "bar" {
 		t.Errorf("it is %+v", k)
@@ -82,9 +81,8 @@ func TestThePageMustSayWhatItShowed(t *testing.T) {
 		"/stations/bar/resume": {``, `{}`, `{"since":null}`},
 	} {
 		for _, body := range bodies {
-			if code, text := d.onPage("POST", path, body); code != http.StatusBadRequest {
-				t.Errorf("%s %s: %d %s", path, body, code, text)
-			}
+			code, text := d.onPage("POST", path, body)
+			assert.Equal(t, code, http.StatusBadRequest, path, body, text)
 		}
 	}
 	v := d.pageTicket(t, 2).Version
@@ -96,9 +94,7 @@ func TestThePageMustSayWhatItShowed(t *testing.T) {
 			t.Errorf("%s: %s", body, text)
 		}
 	}
-	if k := d.pageTicket(t, 2); k.Station != "bar" {
-		t.Errorf("it was moved: %+v", k)
-	}
+	assert.Equal(t, d.pageTicket(t, 2).Station, "bar", "it was moved")
 }
 
 func TestWhatAManagerDidIsLoggedAndStoredWithTheBrowser(t *testing.T) {
@@ -108,9 +104,8 @@ func TestWhatAManagerDidIsLoggedAndStoredWithTheBrowser(t *testing.T) {
 	if code, text := d.onPage("POST", "/jobs/2/cancel", body); code != http.StatusOK {
 		t.Fatalf("%d %s", code, text)
 	}
-	if x, err := d.Job(t.Context(), 2); err != nil || x.Job.Reason != "by pairing y4n7k" {
-		t.Errorf("%+v, %v", x.Job, err)
-	}
+	x, err := d.Job(t.Context(), 2)
+	assert.True(t, err == nil && x.Job.Reason == "by pairing y4n7k", x.Job, err)
 	assert.Contains(t, log.String(), `action=cancel actor="pairing y4n7k" job=2`)
 }
 
@@ -121,9 +116,8 @@ func TestThePageReachesNothingElseOfTheControlAPI(t *testing.T) {
 		"POST /stations/bar/test", "GET /jobs/3", "GET /rejects/1", "GET /state/../v1/jobs", "DELETE /jobs/3/cancel",
 	} {
 		method, path, _ := strings.Cut(route, " ")
-		if code, text := d.onPage(method, path, `{"version":"x","manager":true}`); code != http.StatusNotFound {
-			t.Errorf("%s: %d %s", route, code, text)
-		}
+		code, text := d.onPage(method, path, `{"version":"x","manager":true}`)
+		assert.Equal(t, code, http.StatusNotFound, route, text)
 	}
 }
 

@@ -214,9 +214,8 @@ func TestTooManyRequestsAtOnceAreRefusedAsBusy(t *testing.T) {
 		<-d.entered // each is inside now
 	}
 	_, err := d.Job(t.Context(), 1)
-	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Busy {
-		t.Errorf("one request too many gives %v, want busy", err)
-	}
+	e, ok := errors.AsType[*Error](err)
+	assert.True(t, ok && e.Code == Busy, "one request too many gives", err)
 	close(d.release)
 	for range maxRequests {
 		if err := <-done; err != nil {
@@ -284,9 +283,8 @@ func TestAListThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 	d := manyJobs(t)
 	resp := d.beginList(t)
 	assert.NoError(t, d.queue.Close())
-	if b, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%d bytes, %v", len(b), err)
-	}
+	b, err := io.ReadAll(resp.Body)
+	assert.True(t, errors.Is(err, io.ErrUnexpectedEOF), len(b), err)
 	if _, err := d.Jobs(t.Context(), Filter{}); err == nil {
 		t.Error("a list of a closed queue")
 	}

@@ -26,9 +26,7 @@ func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
 	paper := func(o virtual.Options) func(context.Context, net.Listener) {
 		p := virtual.New(o)
 		t.Cleanup(func() {
-			if n := p.TicketCount(); n > 0 {
-				t.Errorf("%d tickets came out", n)
-			}
+			assert.Equal(t, p.TicketCount(), 0, "tickets came out")
 		})
 		return func(ctx context.Context, l net.Listener) { _ = p.Serve(ctx, l) }
 	}
@@ -68,9 +66,8 @@ func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
 		{Address: "tcp://127.0.9.3", State: "silent", BestProof: "sent"},
 		{Address: "tcp://127.0.9.4", Program: "an SSH daemon (SSH-2.0-OpenSSH_9.2)"},
 	}
-	if diff := cmp.Diff(want, found); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, found)
+	assert.True(t, diff == "", diff)
 	if got := <-clients; strings.TrimLeft(got, "\x00") != "\x10\x04\x01" { // NULs print nothing
 		t.Errorf("what is no printer got %q", got)
 	}
@@ -98,9 +95,8 @@ func TestAFoundPrinterGetsAMACAddressOfItsOwnOnly(t *testing.T) {
   - name: "p"
     address: "usb://04b8:0e28"
 `
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, got)
+	assert.True(t, diff == "", diff)
 }
 
 // onPort serves with serve on the port of the first caller, at one of this box's own addresses.

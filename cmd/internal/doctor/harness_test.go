@@ -79,9 +79,7 @@ func onSocket(t *testing.T, o virtual.Options) string {
 	t.Cleanup(func() {
 		cancel()
 		serving.Wait()
-		if n := p.TicketCount(); n > 0 {
-			t.Errorf("%s printed %d tickets", o.Name, n)
-		}
+		assert.Equal(t, p.TicketCount(), 0, "printed tickets", o.Name)
 	})
 	return l.Addr().String()
 }

@@ -28,9 +28,8 @@ func TestWhoMayNotReadTheFileIsToldThatAndNothingOfTheService(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if last := found[len(found)-1]; last.ID != "configuration/not_seen" || last.Do != "run it as root" {
-		t.Errorf("%+v", last)
-	}
+	last := found[len(found)-1]
+	assert.True(t, last.ID == "configuration/not_seen" && last.Do == "run it as root", last)
 }
 
 func TestAFaultThatOnlyDoctorSeesStandsBesideASubjectThatTheDaemonCallsFine(t *testing.T) {
@@ -40,9 +39,8 @@ func TestAFaultThatOnlyDoctorSeesStandsBesideASubjectThatTheDaemonCallsFine(t *t
 		{[]finding.Finding{fine}, []finding.Finding{fine, volatile}, []finding.Finding{fine, volatile}},
 		{[]finding.Finding{low}, []finding.Finding{low, volatile}, []finding.Finding{low, volatile}},
 	} {
-		if got := Join(c.said, c.found); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%v and %v are %v", c.said, c.found, got)
-		}
+		got := Join(c.said, c.found)
+		assert.True(t, reflect.DeepEqual(got, c.want), c.said, c.found, got)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 )
 
 func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
@@ -41,9 +42,8 @@ func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
 			Do: "the proxy or tunnel must pass the path on as it is; two boxes at one address are also possible"},
 		{Level: finding.OK, Subject: "webhook", Text: s.URL + " leads here for Hill"},
 	}
-	if diff := cmp.Diff(want, found); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, found)
+	assert.True(t, diff == "", diff)
 	for _, v := range c.Venues {
 		if at, _ := WebhookAddress(&c, v); at != s.URL+"/PATH" {
 			t.Errorf("%s: %s", v.Name, at)

@@ -142,9 +142,7 @@ func TestWhatNeedsAPersonAndLastsIsToldAgain(t *testing.T) {
 		k.closed = true
 		k.wait(2 * time.Hour)
 		k.expect("+database")
-		if title := k.messages[len(k.messages)-1].Title; title != "Harbour Grill: still: database: wrong" {
-			t.Error(title)
-		}
+		assert.Equal(t, k.messages[len(k.messages)-1].Title, "Harbour Grill: still: database: wrong")
 		assert.True(t, k.messages[0].id() != k.messages[1].id(),
 			"a receiver would take the repetition for the same message")
 		k.stop()
@@ -223,9 +221,8 @@ func TestAPrinterThatComesAndGoesAllEveningIsAFewMessages(t *testing.T) {
 						k.findings = nil
 					}
 				}
-				if n := len(k.got); n == 0 || n > 12 {
-					t.Errorf("%d messages in six hours: %q", n, k.got)
-				}
+				n := len(k.got)
+				assert.True(t, n != 0 && n <= 12, "messages in six hours", n, k.got)
 			})
 		})
 	}
@@ -308,9 +305,7 @@ func TestAWarningThatBecomesAFailureIsToldAgainAndNotTheOtherWayRound(t *testing
 			k.wait(10 * time.Minute)
 			k.expect(step.want...)
 		}
-		if text := k.messages[2].Text; !strings.Contains(text, "certificate: wrong: over after 4") {
-			t.Error(text)
-		}
+		assert.Contains(t, k.messages[2].Text, "certificate: wrong: over after 4")
 	})
 }
 

@@ -32,7 +32,7 @@ func TestWhatBecomesOfATicketIsToldOnceWithItsProof(t *testing.T) {
 			printed := queue.Settlement{End: queue.Ack, Proof: ticket.Processed}
 			err = errors.Join(l.Begin(t.Context(), false), l.Settle(t.Context(), printed))
 		}
-		must(t, err)
+		assert.NoError(t, err)
 		after(10 * time.Second)
 		if got := r.types(); got != "ticket.accepted ticket.late ticket.out" {
 			t.Fatal(got)
@@ -134,10 +134,10 @@ func (r *receiver) types() string {
 func inBubble(t *testing.T, f func(t *testing.T, q *queue.Queue, told *Teller, r *receiver, log *strings.Builder)) {
 	synctest.Test(t, func(t *testing.T) {
 		q, err := queue.Open(queue.Options{Path: filepath.Join(t.TempDir(), "q.db"), NoSync: true, Reserve: -1})
-		must(t, err)
+		assert.NoError(t, err)
 		defer q.Close()
 		hot, err := board.OpenBoard(board.BoardOptions{Station: "hot", KV: q.KV("board hot")})
-		must(t, err)
+		assert.NoError(t, err)
 		var log strings.Builder
 		r := &receiver{hot: hot}
 		told, stop := tell(t, q, r, &log)
@@ -172,17 +172,11 @@ func accept(t *testing.T, q *queue.Queue, id string) {
 			Venue: "v", VenueName: "Harbour", Request: id, Number: "7",
 			Lines: []ticket.Line{{Quantity: "1", Name: "Egg"}},
 		}}}})
-	must(t, err)
+	assert.NoError(t, err)
 }
 
 // after waits, until nothing runs at that time.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
-}
-
-// must ends the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	assert.NoError(t, err)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -76,7 +77,7 @@ func openPass(t *testing.T, q *queue.Queue, r *receiver, log *strings.Builder) (
 	r.pass, err = board.OpenPass(board.PassOptions{
 		Station: "pass", KV: q.KV("pass"), Boards: boards, Title: strings.ToUpper,
 	})
-	must(t, err)
+	assert.NoError(t, err)
 
 	_, stop := tell(t, q, r, log)
 	return func() {
@@ -123,7 +124,7 @@ func TestAnOrderWhosePartsArePartlyUnknownAfterAStartIsNotToldToBeNotReady(t *te
 					}
 					return nil, nil
 				}})
-			must(t, err)
+			assert.NoError(t, err)
 			r.pass = pass
 			_, stop := tell(t, q, r, log)
 			after(5 * time.Second)
@@ -151,7 +152,7 @@ func TestAChangedTicketMakesAnOrderThatWasReadyNotReady(t *testing.T) {
 			Venue: "v", Request: "r1", Check: "c", Number: "7", Received: time.Now(),
 			Changed: &ticket.Change{Order: "#7"}, Lines: []ticket.Line{{Quantity: "2", Name: "Fish"}},
 		}})
-		must(t, err)
+		assert.NoError(t, err)
 		after(5 * time.Second)
 		r.want(t, "ready 1, not_ready 3")
 		r.press(t, board.AckVoid)
@@ -182,7 +183,7 @@ func (r *receiver) show(t *testing.T, job uint64, dish string) {
 		Venue: "v", Request: fmt.Sprint("r", job), Check: "c", Number: "7", Received: time.Now(),
 		Lines: []ticket.Line{{Quantity: "1", Name: dish, Void: void}},
 	}})
-	must(t, err)
+	assert.NoError(t, err)
 }
 
 // press presses on the open order or, to recall, on the latest that was bumped.
@@ -213,7 +214,5 @@ func (r *receiver) want(t *testing.T, want string) {
 			got = append(got, what+" "+strings.Trim(fmt.Sprint(e.Data.Jobs), "[]"))
 		}
 	}
-	if g := strings.Join(got, ", "); g != want {
-		t.Errorf("told %q, want %q", g, want)
-	}
+	assert.Equal(t, strings.Join(got, ", "), want)
 }

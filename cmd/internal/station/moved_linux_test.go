@@ -55,9 +55,8 @@ func moveAPrinter(t *testing.T) {
 		command(t, line)
 	}
 	own, err := transport.OwnNetworks(nil)
-	if got := fmt.Sprint(own.Asked, own.Large); err != nil || got != "[192.168.77.0/24] [10.9.0.0/16]" {
-		t.Errorf("the box has the networks %s, %v", got, err)
-	}
+	got := fmt.Sprint(own.Asked, own.Large)
+	assert.True(t, err == nil && got == "[192.168.77.0/24] [10.9.0.0/16]", "the box has the networks", got, err)
 	grill, till := newHost(t, "grill", grillMAC), newHost(t, "till", otherMAC)
 	grill.moveTo(home)
 
@@ -126,9 +125,8 @@ func moveAPrinter(t *testing.T) {
 func command(t *testing.T, line string) {
 	t.Helper()
 	args := strings.Fields(line)
-	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-		t.Errorf("%s: %v\n%s", line, err, out)
-	}
+	out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
+	assert.True(t, err == nil, line, err, string(out))
 }
 
 // A lanHost is a network namespace with one interface, at the bridge of the box, and a printer on port 9100.

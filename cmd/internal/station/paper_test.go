@@ -59,9 +59,8 @@ func TestTheVenuePrintsOnlyIfThereAreSeveral(t *testing.T) {
 	for _, c := range []*config.Config{conf, two} {
 		o, err := LayoutOptions(c, nil, "grill")
 		assert.NoError(t, err)
-		if got, want := slices.Contains(o.Header, "venue"), c == two; got != want || len(o.Header) < 9 {
-			t.Errorf("%d venues: the header is %q", len(c.Venues), o.Header)
-		}
+		got, want := slices.Contains(o.Header, "venue"), c == two
+		assert.True(t, got == want && len(o.Header) >= 9, len(c.Venues), o.Header)
 	}
 	assert.True(t, slices.Equal(conf.Printers[0].Layout.Header, layout.HeaderFields()),
 		"the configuration was changed", conf.Printers[0].Layout.Header)
@@ -84,9 +83,8 @@ func TestEveryKeyOfTheLayoutReachesTheTicket(t *testing.T) {
 		TableSize: layout.Size{Width: 2, Height: 2}, MaxSize: 8, Header: []string{"table"}, UpperCase: true,
 		BlankLines: 1, TopMargin: 6, NoAlsoAt: true,
 	}
-	if diff := cmp.Diff(want, o); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, o)
+	assert.True(t, diff == "", diff)
 }
 
 const (

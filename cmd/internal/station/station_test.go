@@ -49,9 +49,8 @@ func TestAPassSaysWhatIsReadyInsteadOfTheScreensThatItShows(t *testing.T) {
 	alone.Name = "alone"
 	conf.Screens = append(conf.Screens, alone)
 	s, _ := openSet(t, conf)
-	if got := slices.Sorted(maps.Keys(s.Orders())); !slices.Equal(got, []string{"alone", "pass"}) {
-		t.Errorf("%q say it", got)
-	}
+	got := slices.Sorted(maps.Keys(s.Orders()))
+	assert.True(t, slices.Equal(got, []string{"alone", "pass"}), got)
 }
 
 func TestABuildThatFailsDoesNotChangeTheActiveStations(t *testing.T) {
@@ -102,7 +101,6 @@ func TestARefusedTicketGoesToTheBackupsAndThenToTheFallback(t *testing.T) {
 		"grill": {"fresh"}, "bar": {"hot", "grill", "fresh"}, "hot": {"grill", "fresh"},
 		"fresh": nil, "archive": {"fresh"}, "cold": {"bar", "hot", "grill", "fresh"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("where refused tickets go (-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff(want, got)
+	assert.True(t, diff == "", "where refused tickets go", diff)
 }
