@@ -77,19 +77,9 @@ func runScripts(t *testing.T, folder string) {
 		"post": func(d *scriptDaemon, ts *testscript.TestScript, args []string) error {
 			return d.post(ts.ReadFile(args[0]), args[1])
 		},
-		"await": func(d *scriptDaemon, _ *testscript.TestScript, args []string) error {
-			return d.waitForJob(args[0], args[1])
-		},
-		"printer": func(d *scriptDaemon, _ *testscript.TestScript, args []string) error {
-			return d.setPrinter(args[0], args[1])
-		},
-		"until": func(d *scriptDaemon, _ *testscript.TestScript, args []string) error {
-			return d.waitForPrinter(args[0], args[1])
-		},
-		"service": (*scriptDaemon).startService,
-		"known": func(d *scriptDaemon, _ *testscript.TestScript, args []string) error {
-			return d.waitForNames(args[0])
-		},
+		"await": (*scriptDaemon).waitForJob, "printer": (*scriptDaemon).setPrinter,
+		"until": (*scriptDaemon).waitForPrinter, "known": (*scriptDaemon).waitForNames,
+		"service": (*scriptDaemon).startService, "tablet": (*scriptDaemon).useTablet,
 		"private": func(_ *scriptDaemon, ts *testscript.TestScript, args []string) error {
 			return filepath.WalkDir(ts.MkAbs(args[0]), func(path string, e fs.DirEntry, err error) error {
 				if info, errInfo := e.Info(); err == nil && errInfo == nil && info.Mode().Perm()&0o077 != 0 {
@@ -107,7 +97,6 @@ func runScripts(t *testing.T, folder string) {
 				return err
 			})
 		},
-		"tablet": (*scriptDaemon).useTablet,
 	} {
 		commands[name] = func(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Check(run(ts.Value(scriptDaemonKey{}).(*scriptDaemon), ts, args))
@@ -285,7 +274,8 @@ func (d *scriptDaemon) post(body, want string) error {
 	})
 }
 
-func (d *scriptDaemon) waitForJob(job, state string) error {
+func (d *scriptDaemon) waitForJob(_ *testscript.TestScript, args []string) error {
+	job, state := args[0], args[1]
 	id, err := strconv.ParseUint(job, 10, 64)
 	if err != nil {
 		return err
@@ -310,8 +300,8 @@ func (d *scriptDaemon) waitForJob(job, state string) error {
 }
 
 // setPrinter changes the state of a printer.
-func (d *scriptDaemon) setPrinter(name, what string) error {
-	p := d.printers[name]
+func (d *scriptDaemon) setPrinter(_ *testscript.TestScript, args []string) error {
+	p, what := d.printers[args[0]], args[1]
 	switch what {
 	case "on", "off":
 		return p.Refuse(what == "off")
@@ -330,7 +320,8 @@ func (d *scriptDaemon) setPrinter(name, what string) error {
 	return err
 }
 
-func (d *scriptDaemon) waitForPrinter(name, state string) error {
+func (d *scriptDaemon) waitForPrinter(_ *testscript.TestScript, args []string) error {
+	name, state := args[0], args[1]
 	return eventually(func() error {
 		all, err := d.control().Stations(context.Background())
 		for _, p := range all.Stations {
@@ -383,8 +374,8 @@ func (d *scriptDaemon) startService(ts *testscript.TestScript, args []string) er
 }
 
 // waitForNames waits until the running daemon knows so many names and the time zone of its only venue.
-func (d *scriptDaemon) waitForNames(employees string) error {
-	refreshed := regexp.MustCompile(`venue refreshed.* employees=` + employees + ` timezone=[A-Z]`)
+func (d *scriptDaemon) waitForNames(_ *testscript.TestScript, args []string) error {
+	refreshed := regexp.MustCompile(`venue refreshed.* employees=` + args[0] + ` timezone=[A-Z]`)
 	return eventually(func() error {
 		if !refreshed.MatchString(d.log.String()) {
 			return fmt.Errorf("the names are not known\n%s", d.log)

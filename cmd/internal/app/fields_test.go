@@ -54,19 +54,13 @@ func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T)
 		k.reload(silence("records.items.wish", "records.deliveryCode"))
 		order()
 		want("all are mapped or silenced", "")
-	}, "grill")
-}
 
-func TestAnUnreadWarningIsTheFirstExample(t *testing.T) {
-	runDaemonWith(t, withoutPolls, func(k *testDaemon) {
+		// Fields that may be a warning are the first examples.
 		k.Send(`{"records":[{"id":"o","items":[{"name":"Pie",` +
 			`"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"tableAlert":"nuts","stage":"CANCELLED_BY_GUEST"}]}]}`)
 		synctest.Wait()
-		all, err := k.App.Findings(k.T.Context())
-		k.must(err)
-
 		var examples []string
-		for _, f := range all {
+		for _, f := range k.findings() {
 			examples = append(examples, f.Examples...)
 		}
 		if len(examples) < 2 || examples[0] != "records.items.stage: CANCELLED_BY_GUEST (1 order)" ||

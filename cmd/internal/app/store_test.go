@@ -32,12 +32,6 @@ func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 			t.Errorf("%v becomes %q, want %q", err, got, want)
 		}
 	}
-	conf := config.Storage{Path: filepath.Join(t.TempDir(), "gone", "t.db")}
-	files := &store{conf: conf, log: daemon.NewLogger(nil, "text", nil)}
-	if _, err := files.open(t.Context(), Options{}, daemon.NewRegistry()); err == nil ||
-		!strings.Contains(err.Error(), "its folder does not exist ("+filepath.Dir(conf.Path)+")") {
-		t.Errorf("without the folder: %v", err)
-	}
 }
 
 func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
