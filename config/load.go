@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -169,20 +168,9 @@ func (f *findings) environment(variables map[string]string) {
 		switch {
 		case !strings.HasPrefix(name, envPrefix) || strings.HasPrefix(name, envTests):
 		case !ok:
-			f.add(name, "this variable sets no key%s", f.unknownVariable(name, candidates))
+			f.add(name, "this variable sets no key outside lists%s", DidYouMean(name, candidates))
 		case value != "":
 			f.env[at] = name
 		}
 	}
-}
-
-// unknownVariable returns a hint for a variable that sets no key.
-func (f *findings) unknownVariable(name string, candidates []string) string {
-	for _, k := range f.keys {
-		top, _, _ := strings.Cut(k.path, "[]")
-		if (k.inList() || k.typ.Kind() == reflect.Map) && strings.HasPrefix(name, EnvName(top)) {
-			return fmt.Sprintf("; %s can only be set in the file", top)
-		}
-	}
-	return DidYouMean(name, candidates)
 }

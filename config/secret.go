@@ -30,10 +30,7 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // Format covers every verb, including %x and %+v, which would otherwise show the field.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
-const (
-	minSecret = 22 // characters of six bits each: a little more than 128 bits
-	maxSecret = 256
-)
+const minSecret = 22 // characters of six bits each: a little more than 128 bits
 
 // readSecrets reads a file of one or two secret path segments. Its errors never contain the file's
 // text.
@@ -74,8 +71,6 @@ func secretProblem(s string) string {
 	switch {
 	case len(s) < minSecret:
 		return fmt.Sprintf("has %d characters; a secret has at least %d", len(s), minSecret)
-	case len(s) > maxSecret:
-		return fmt.Sprintf("has %d characters; a secret has at most %d", len(s), maxSecret)
 	case len(distinct) < 8:
 		return "has too few different characters and can be guessed"
 	}

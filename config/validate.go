@@ -186,14 +186,7 @@ const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 // whatever is wrong with the second.
 func (f *findings) list(path string, t reflect.Type, n *yaml.Node) bool {
 	if n.Kind != yaml.SequenceNode {
-		hint := ""
-		if n.Kind == yaml.ScalarNode {
-			hint = fmt.Sprintf("; write [%s]", n.Value)
-			if !isPlainWord(n.Value) {
-				hint = "; write it in [ ]"
-			}
-		}
-		f.add(path, "expected a list, got %s%s", describe(n), hint)
+		f.add(path, "expected a list, got %s; write it in [ ]", describe(n))
 		return false
 	}
 
@@ -243,9 +236,6 @@ func (f *findings) scalar(path string, t reflect.Type, n *yaml.Node) bool {
 	case t.Kind() == reflect.String && n.ShortTag() != "!!str":
 		f.add(path, "YAML does not read it as text; put it in quotes: %s", quote(n.Value))
 		return false
-	case (t.Kind() == reflect.Bool || t.Kind() == reflect.Int) && n.Style != 0:
-		f.add(path, "%s is text; write it without quotes", quote(n.Value))
-		return false
 	}
 
 	n.Tag = "!!str"
@@ -280,11 +270,6 @@ func describe(n *yaml.Node) string {
 		return "a list"
 	}
 	return quote(n.Value)
-}
-
-// isPlainWord reports whether s can be repeated in a message without quotes.
-func isPlainWord(s string) bool {
-	return regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,40}$`).MatchString(s)
 }
 
 func join(path, name string) string {
