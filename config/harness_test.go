@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"flag"
 	"net/netip"
 	"os"
@@ -40,32 +39,6 @@ func mustLoad(t *testing.T, text string) *Config {
 	c, err := load(t, text)
 	must(t, err)
 	return c
-}
-
-// wantProblem loads good and more, and wants exactly one problem, wherever it is.
-func wantProblem(t *testing.T, more, want string) {
-	t.Helper()
-	wantProblems(t, good+more, want)
-}
-
-// wantProblems loads text and wants these problems.
-func wantProblems(t *testing.T, text string, want ...string) {
-	t.Helper()
-	c, err := load(t, text)
-	if c != nil {
-		t.Errorf("%s\ngave a configuration", text)
-	}
-	ps, ok := errors.AsType[Problems](err)
-	if !ok {
-		t.Fatalf("%s\ngave %v, want Problems", text, err)
-	}
-	var got []string
-	for _, p := range ps {
-		got = append(got, p.Path+": "+p.Msg)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s\n%s", text, diff)
-	}
 }
 
 // goodConfig returns the configuration of good.
