@@ -12,8 +12,7 @@ import (
 func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
 	withServer(t, func(t *testing.T, w *testServer) {
 		manager, m := w.manager("192.168.1.9")
-		_ = w.stop()
-		w.start() // a manager stays one
+		w.restart() // a manager stays one
 		for from, c := range map[string]*http.Client{"the box": w.client("127.0.0.1"), "a manager": manager} {
 			tablet := w.newTablet("192.168.1.20")
 			shown := w.code(tablet)

@@ -41,8 +41,7 @@ func TestABrowserOnTheNetworkIsPairedOnce(t *testing.T) {
 		if !w.maySee(c, "hot-line") || w.maySee(c, "cold") || w.maySee(w.newTablet("192.168.1.20"), "hot-line") {
 			t.Error("it sees something else than its station, or another browser there does")
 		}
-		_ = w.stop()
-		w.start()
+		w.restart()
 		if !w.maySee(c, "hot-line") {
 			t.Error("a restart forgot it")
 		}
@@ -106,8 +105,7 @@ func TestARevokedBrowserIsRefusedAtOnce(t *testing.T) {
 			w.maySee(c, "hot-line") {
 			t.Errorf("after %v it is still there", d)
 		}
-		_ = w.stop()
-		w.start()
+		w.restart()
 		if w.maySee(c, "hot-line") {
 			t.Error("a restart brought it back")
 		}
@@ -179,13 +177,8 @@ func TestGuessingCodesAndRequestingManyIsLimited(t *testing.T) {
 
 func TestAPairingWhoseWriteFailedIsNotActiveAndCanBeRevokedLater(t *testing.T) {
 	for _, fault := range []queuetest.Fault{queuetest.Failed, queuetest.FailedPersisted} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newTestServer(t)
+		withServer(t, func(t *testing.T, w *testServer) {
 			w.pairingsKV.Inject(fault)
-			restart := func() {
-				_ = w.stop()
-				w.start()
-			}
 			c := w.newTablet("192.168.1.20")
 			code := w.code(c)
 			if _, err := w.pair(code, "hot-line"); err == nil || len(w.pairings.List()) != 0 ||
@@ -196,7 +189,7 @@ func TestAPairingWhoseWriteFailedIsNotActiveAndCanBeRevokedLater(t *testing.T) {
 			if _, err := w.pair(code, "hot-line"); err != nil || !w.maySee(c, "hot-line") {
 				t.Fatalf("again: %v", err)
 			}
-			restart()
+			w.restart()
 			list := w.pairings.List()
 			if len(list) != 1 || !w.maySee(c, "hot-line") {
 				t.Fatalf("pairings %+v", list)
@@ -204,7 +197,7 @@ func TestAPairingWhoseWriteFailedIsNotActiveAndCanBeRevokedLater(t *testing.T) {
 			if _, err := w.pairings.Revoke(t.Context(), list[0].ID); err != nil {
 				t.Fatal(err)
 			}
-			restart()
+			w.restart()
 			if w.maySee(c, "hot-line") || len(w.pairings.List()) != 0 {
 				t.Error("a screen that was revoked is back")
 			}

@@ -1,6 +1,7 @@
 package kds_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -92,9 +93,8 @@ type e2eServer struct {
 	pairings *kds.Pairings
 	screens  map[string]*kds.Screen
 
-	mu      sync.Mutex
-	job     uint64
-	printed []uint64
+	job     atomic.Uint64 // the latest
+	printed atomic.Int64  // how many tickets the page wanted on paper
 }
 
 func serveE2E(t *testing.T, path string) {
@@ -118,11 +118,10 @@ func (k *e2eServer) open(t *testing.T, log *slog.Logger) {
 	boards := map[string]*board.Board{}
 	look := board.Look{Alarms: layout.NewAlarms(config.Default().Ticket.Alarms).Match}
 	for _, name := range []string{"hot-line", "cold", "pass"} {
-		b, err := board.OpenBoard(board.BoardOptions{Station: name, KV: k.queue.KV("board " + name), Logger: log})
-		must(t, err)
+		b := openBoard(t, name, k.queue.KV("board "+name))
 		s := b.Snapshot()
 		for _, o := range append(s.Orders, s.Recall...) {
-			k.job = max(k.job, slices.Max(o.Jobs()))
+			k.job.Store(max(k.job.Load(), slices.Max(o.Jobs())))
 		}
 		b.SetLook(look)
 		boards[name] = b
@@ -143,19 +142,13 @@ func (k *e2eServer) open(t *testing.T, log *slog.Logger) {
 		s := kds.NewScreen(o)
 		k.screens[o.Name] = s
 		displays = append(displays, kds.ServedScreen{Screen: s, Zone: func() *time.Location { return zone },
-			Print: k.print, Keys: map[string][]string{"all_day": {"F8", "a"}}})
+			Print: func(context.Context, uint64) error { k.printed.Add(1); return nil },
+			Keys:  map[string][]string{"all_day": {"F8", "a"}}})
 	}
 	k.pairings, err = kds.OpenPairings(k.queue.KV("pairings"), log)
 	must(t, err)
 	k.server = kds.NewServer(kds.ServerOptions{Pairings: k.pairings, Logger: log})
 	k.server.Set(displays)
-}
-
-func (k *e2eServer) print(_ context.Context, job uint64) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.printed = append(k.printed, job)
-	return nil
 }
 
 // controlHandler answers the scripts: it adds tickets, pairs browsers, and reports the state.
@@ -174,9 +167,7 @@ func (k *e2eServer) controlHandler() http.Handler {
 	handle("/put", k.put)
 	handle("/status", func(r *http.Request) (any, error) {
 		s := k.screens[r.FormValue("station")]
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		return map[string]any{"status": s.Status(), "board": s.Board().Snapshot(), "printed": k.printed}, nil
+		return map[string]any{"status": s.Status(), "board": s.Board().Snapshot(), "printed": k.printed.Load()}, nil
 	})
 	handle("/pair", func(r *http.Request) (any, error) {
 		return k.server.Pair(r.Context(), r.FormValue("code"), kds.Pairing{Station: r.FormValue("station")}, "a test")
@@ -192,44 +183,33 @@ func (k *e2eServer) put(r *http.Request) (any, error) {
 	var asked struct {
 		Station string
 		Print   bool
-		Doubt   bool
-		For     string
-		Tickets []ticket.Ticket
-		Age     []int // seconds, of each
+		Tickets []struct {
+			ticket.Ticket
+			Age int // in seconds
+		}
 	}
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
 		return nil, err
 	}
-	s := k.screens[asked.Station]
-	var jobs []uint64
+
+	screen := k.screens[asked.Station]
 	var proof ticket.Proof
-	for i, tk := range asked.Tickets {
-		k.mu.Lock()
-		k.job++
-		job := k.job
-		k.mu.Unlock()
-		jobs = append(jobs, job)
-		tk.Received, tk.Zone = time.Now().UTC(), "Australia/Melbourne"
-		if i < len(asked.Age) {
-			tk.Received = tk.Received.Add(-time.Duration(asked.Age[i]) * time.Second)
-		}
-		if tk.Request == "" {
-			tk.Request = fmt.Sprintf("request-%06d", job)
-		}
-		d := ticket.Delivery{Job: job, Station: asked.Station, Attempt: 1, Ticket: tk, Doubt: asked.Doubt,
-			For: asked.For}
-		if asked.For != "" {
-			d.Down = "screen"
-		}
+	for _, of := range asked.Tickets {
+		d := ticket.Delivery{Job: k.job.Add(1), Station: asked.Station, Attempt: 1, Ticket: of.Ticket}
+		d.Ticket.Received = time.Now().UTC().Add(-time.Duration(of.Age) * time.Second)
+		d.Ticket.Zone = "Australia/Melbourne"
+		d.Ticket.Request = cmp.Or(d.Ticket.Request, fmt.Sprintf("request-%06d", d.Job))
+
 		var err error
 		if asked.Print {
-			proof, err = s.Print(r.Context(), d, func(context.Context) error { return nil })
+			proof, err = screen.Print(r.Context(), d, noBegin)
 		} else {
-			err = s.Board().Add(r.Context(), d)
+			err = screen.Board().Add(r.Context(), d)
 		}
 		if err != nil {
-			return nil, errors.New(strings.TrimSpace(err.Error()))
+			return nil, err
 		}
 	}
-	return map[string]any{"jobs": jobs, "proof": proof}, nil
+
+	return map[string]any{"proof": proof}, nil
 }

@@ -56,22 +56,34 @@ func newTestServer(t testing.TB) *testServer {
 // withServer runs f with a server, on a clock of its own.
 func withServer(t *testing.T, f func(t *testing.T, w *testServer)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTestServer(t)
-		f(t, w)
-		if err := w.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	synctest.Test(t, func(t *testing.T) { f(t, newTestServer(t)) })
 }
 
 // start opens the pairings and the server, as a start of the program does.
 func (w *testServer) start() {
 	var err error
-	if w.pairings, err = kds.OpenPairings(w.pairingsKV, nil); err != nil {
-		w.t.Fatal(err)
-	}
-	w.serve()
+	w.pairings, err = kds.OpenPairings(w.pairingsKV, nil)
+	must(w.t, err)
+	w.server = kds.NewServer(kds.ServerOptions{
+		Pairings: w.pairings,
+		Manage: func(_ http.ResponseWriter, r *http.Request, who string) {
+			w.managed = append(w.managed, who+": "+r.Method+" "+r.URL.Path)
+		},
+	})
+	w.server.Set(w.displays)
+
+	w.network = virtual.NewNetwork()
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- serve(ctx, w.server, w.network) }()
+	w.stop = sync.OnceValue(func() error { cancel(); return <-served })
+	w.t.Cleanup(func() { must(w.t, w.stop()) })
+}
+
+func (w *testServer) restart() {
+	w.t.Helper()
+	must(w.t, w.stop())
+	w.start()
 }
 
 // serve answers on l until ctx ends, as the daemon does.
@@ -88,26 +100,6 @@ func serve(ctx context.Context, s *kds.Server, l net.Listener) error {
 		return err
 	}
 	return <-down
-}
-
-func (w *testServer) serve() {
-	w.server = kds.NewServer(kds.ServerOptions{
-		Pairings: w.pairings,
-		Manage: func(_ http.ResponseWriter, r *http.Request, who string) {
-			w.managed = append(w.managed, who+": "+r.Method+" "+r.URL.Path)
-		},
-	})
-	w.server.Set(w.displays)
-	w.network = virtual.NewNetwork()
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- serve(ctx, w.server, w.network) }()
-	w.stop = sync.OnceValue(func() error { cancel(); return <-served })
-	w.t.Cleanup(func() {
-		if err := w.stop(); err != nil {
-			w.t.Error(err)
-		}
-	})
 }
 
 func (w *testServer) put(station string, jobs ...uint64) {
@@ -170,14 +162,19 @@ func (w *testServer) post(c *http.Client, path, body string, header ...string) (
 	return code, text
 }
 
-func (w *testServer) send(c *http.Client, r *http.Request, header []string) (int, string, http.Header) {
-	w.t.Helper()
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-		if header[i] == "Host" {
-			r.Host = header[i+1]
+// setHeader sets fields, each a name and its value.
+func setHeader(r *http.Request, fields []string) {
+	for field := range slices.Chunk(fields, 2) {
+		r.Header.Set(field[0], field[1])
+		if field[0] == "Host" {
+			r.Host = field[1]
 		}
 	}
+}
+
+func (w *testServer) send(c *http.Client, r *http.Request, header []string) (int, string, http.Header) {
+	w.t.Helper()
+	setHeader(r, header)
 	got, err := c.Do(r)
 	if err != nil {
 		if w.t.Context().Err() != nil {
@@ -206,9 +203,7 @@ func (w *testServer) listen(c *http.Client, station, page, after string, header 
 	r, err := http.NewRequest(http.MethodGet, "http://localhost/screen/"+station+"/events?page="+page+"&after="+after,
 		nil)
 	must(w.t, err)
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
+	setHeader(r, header)
 	got, err := c.Do(r)
 	must(w.t, err)
 	if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "text/event-stream" {

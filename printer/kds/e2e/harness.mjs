@@ -111,8 +111,7 @@ export class TestServer {
   }
 
   put(station, ...tickets) {
-    const age = tickets.map((t) => t.age || 0);
-    return this.ask("/put", { Station: station, Tickets: tickets, Age: age });
+    return this.ask("/put", { Station: station, Tickets: tickets });
   }
 
   status(station) {
