@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -101,14 +100,7 @@ func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
 
 func TestATicketThatIsOutAlthoughThePrintWasInterruptedIsNotPrintedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
-		// A screen that has the ticket already shows it without a begin.
-		slow := func(ctx context.Context, _ ticket.Delivery, _ func(context.Context) error) (ticket.Proof, error) {
-			<-ctx.Done()
-			return ticket.Shown, nil
-		}
-		l := grillLane(nil, h.printer())
-		l.Station = printFunc(slow)
-		h.Set([]Lane{l})
+		h.Set([]Lane{grillLane(h.failing(showsLate), h.printer())})
 		h.q.enqueue("grill", "a")
 		h.advance(time.Minute)
 		h.wantEnds("grill a ack")

@@ -44,6 +44,8 @@ import (
 // must do something about the station. [ticket.Permanent] marks one that says that this station will
 // never take this ticket: see [Lane.OnRefusal].
 //
+// Stations are compared with ==, so a Station is a pointer, or has a type that can be compared.
+//
 // Print is never called by two goroutines at once for one lane. A station that is a backup is called
 // by several lanes at once; it must print one ticket after the other. It sets its own time limits
 // (but see [Backup]) and must return soon after ctx ends: if it does not, [Dispatcher.Stop] gives up
@@ -222,13 +224,12 @@ func (d *Dispatcher) start(lane Lane) {
 	d.running.Go(started.serve)
 }
 
-// sameLane says whether two lanes of one name are equal; Down follows from Station. Stations that cannot be compared
-// (functions, as in tests) are never equal.
+// sameLane says whether two lanes of one name are equal; Down follows from Station.
 func sameLane(a, b Lane) bool {
-	return a.ExpireAfter == b.ExpireAfter && a.HoldDoubt == b.HoldDoubt && sameStation(a.Station, b.Station) &&
+	return a.ExpireAfter == b.ExpireAfter && a.HoldDoubt == b.HoldDoubt && a.Station == b.Station &&
 		slices.Equal(a.OnRefusal, b.OnRefusal) &&
 		slices.EqualFunc(a.Backups, b.Backups, func(a, b Backup) bool {
-			return a.Name == b.Name && a.After == b.After && sameStation(a.Station, b.Station)
+			return a.Name == b.Name && a.After == b.After && a.Station == b.Station
 		})
 }
 

@@ -364,6 +364,7 @@ const (
 	beginsTwice       fault = "begins twice"  // a mistake in the station
 	neverBegins       fault = "never begins"  // the same: prints without asking
 	beginsLate        fault = "begins late"   // the same: fails, then begins in another goroutine
+	showsLate         fault = "shows late"    // when it is interrupted, without begin: it has the ticket already
 )
 
 // The errors of Print: before begin, after begin and before the first ticket byte, and after all of them.
@@ -424,6 +425,9 @@ func (p *fakePrinter) Print(
 	case neverBegins:
 		p.out(d)
 		return ticket.Sent, nil
+	case showsLate:
+		<-ctx.Done()
+		return ticket.Shown, nil
 	case beginsLate:
 		time.AfterFunc(time.Second, func() {
 			if begin(context.Background()) == nil {
@@ -538,15 +542,6 @@ func (p *fakePrinter) attempts() []time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.tries)
-}
-
-// A printFunc is a station that cannot be compared.
-type printFunc func(ctx context.Context, d ticket.Delivery, begin func(context.Context) error) (ticket.Proof, error)
-
-func (f printFunc) Print(
-	ctx context.Context, d ticket.Delivery, begin func(context.Context) error,
-) (ticket.Proof, error) {
-	return f(ctx, d, begin)
 }
 
 func must(t testing.TB, err error) {

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -30,13 +29,13 @@ func (w *worker) buildTargets(lane Lane) {
 
 	for _, t := range w.targets {
 		for _, p := range previous {
-			if sameStation(p.Station, t.Station) {
+			if p.Station == t.Station {
 				t.failures, t.next, t.lastError = p.failures, p.next, p.lastError
 			}
 		}
 	}
 
-	if len(previous) > 0 && !sameStation(previous[0].Station, lane.Station) {
+	if len(previous) > 0 && previous[0].Station != lane.Station {
 		w.clearActiveBackup()
 	}
 }
@@ -330,11 +329,4 @@ func (s *Status) setUp(up bool) {
 	if !s.Known || s.Up != up {
 		s.Known, s.Up, s.Since = true, up, time.Now()
 	}
-}
-
-func sameStation(a, b Station) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
