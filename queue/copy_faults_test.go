@@ -98,25 +98,19 @@ func TestALogIsCompleteOnlyIfNoBaseCopyWasCutOffAndNothingCameAfterItsEnd(t *tes
 
 // TestABaseCopyThatFailsIsTriedLessAndLessOften, because each attempt writes the whole database.
 func TestABaseCopyThatFailsIsTriedLessAndLessOften(t *testing.T) {
-	var at []time.Duration
-	inBubble(t, func(t *testing.T, q *testQueue) {
-		q.stop()
-		began := time.Now()
-		q.o.CheckCopy = func(context.Context, string) error {
-			at = append(at, time.Since(began))
-			return errors.New("no")
-		}
-		q.open()
+	var at []time.Time
+	inBubble(t, func(t *testing.T, _ *testQueue) {
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		wantTrue(t, len(at) >= 5, at)
 		pause := copyAgain
 		for i := range at[1:] {
-			wantEqual(t, at[i+1]-at[i], pause, at)
+			wantEqual(t, at[i+1].Sub(at[i]), pause, at)
 			pause = min(2*pause, copyEvery)
 		}
-		q.o.CheckCopy = nil
-	}, withCopies)
+	}, withCopies, func(o *Options) {
+		o.CheckCopy = func(context.Context, string) error { at = append(at, time.Now()); return errors.New("no") }
+	})
 }
 
 // TestALogThatCannotKeepUpDelaysNoCommit: what it does not take is in the next base copy.
@@ -257,7 +251,6 @@ func TestLogsDoNotGrowWithoutBound(t *testing.T) {
 			}
 		}
 		wantTrue(t, long <= 2 && q.CopyProblem() != nil, long, q.CopyProblem())
-		q.o.CheckCopy = nil
 	}, withCopies)
 }
 

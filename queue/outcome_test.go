@@ -21,13 +21,11 @@ func TestWhatBecomesOfEachTicketIsKeptInOrder(t *testing.T) {
 		q.must(q.Cancel(bg, 3, "nobody cooks it"))
 		q.accept(order("b", "grill", "grill"))
 		q.must(q.begin("grill").Fail(bg, "no"))
-		_, err := q.Move(bg, []uint64{5}, "bar")
-		q.must(err)
+		q.must(errOf(q.Move(bg, []uint64{5}, "bar")))
 		q.accept(order("a", "grill", "bar")) // a duplicate
 		q.must(q.take("bar").Retry(bg, "off"))
 		time.Sleep(time.Hour)
-		_, err = q.Expire(bg, "bar", time.Minute)
-		q.must(err)
+		q.wantExpired("bar", time.Minute, 1)
 		const want = "2 accepted, 3 accepted, 2 confirmed, 3 held, 3 cancelled, 4 accepted, 5 accepted, 4 failed, " +
 			"6 accepted, 5 moved, 6 expired, 7 accepted"
 		q.wantOutcomes(want)

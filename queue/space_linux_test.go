@@ -70,9 +70,7 @@ func TestAReserveThatCannotBeSyncedIsReportedAndRemoved(t *testing.T) {
 	name, err := os.ReadFile("/proc/self/comm")
 	must(t, err)
 	var log queuetest.Log
-	q := start(t, logTo(&log))
-	q.stop()
-	q.o.Reserve = 1
+	q := newQueue(t, logTo(&log), func(o *Options) { o.Reserve = 1 })
 	must(t, os.Symlink("/proc/self/comm", store.ReservePath(q.o.Path))) // which can be written, but not synced
 	q.open()
 	must(t, os.WriteFile("/proc/self/comm", bytes.TrimSpace(name), 0))
