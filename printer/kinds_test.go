@@ -3,6 +3,7 @@ package printer_test
 import (
 	"math"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -167,6 +168,25 @@ func TestWhatIsNoPrinterIsSentNoTicketAndSaidInOneWord(t *testing.T) {
 			r.wantState("ready")
 		})
 	}
+}
+
+func TestAnEchoIsKnownAlthoughItTookTheFirstQuestionLate(t *testing.T) {
+	echoed, full := 0, true
+	echo := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+		_, _ = c.Write([]byte(all[echoed:]))
+		echoed = len(all)
+	}}
+	late := &tap{Dialer: echo, before: func([]byte) (n int, err error) {
+		if full {
+			err = os.ErrDeadlineExceeded
+		}
+		full = false
+		return 0, err
+	}}
+	withScript(t, late, func(r *harness) {
+		r.want("A1", "not ready")
+		r.wantState(printer.NotAPrinter)
+	})
 }
 
 func TestWhoIsSilentUntilOurSideEndsIsAPrinterOnlyIfNothingComesThen(t *testing.T) {

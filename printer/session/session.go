@@ -219,11 +219,11 @@ func (s *Session) Write(ctx context.Context, b []byte, within time.Duration) err
 		return context.Cause(ctx)
 	}
 
-	b = slices.Concat(s.unsent, b)
 	s.mu.Lock()
 	s.first = append(s.first, b[:min(len(b), heardLimit-len(s.first))]...) // before the echo can come
 	s.mu.Unlock()
 
+	b = slices.Concat(s.unsent, b) // the rest is among the first bytes already
 	written := 0
 	if err == nil {
 		written, err = s.conn.Write(b)
