@@ -61,12 +61,12 @@ const (
 	TopicRelay    = "relay"   // the connection to it
 )
 
-// SlipName is no name for a recipient: notices on paper have it in logs and metrics.
-const SlipName = "slip"
+// PaperNoticeName is no name for a recipient: notices on paper have it in logs and metrics.
+const PaperNoticeName = "slip"
 
 func (k *checker) notify() {
 	section := &k.c.Notify
-	names := map[string]string{SlipName: "notify.slip"}
+	names := map[string]string{PaperNoticeName: "notify.slip"}
 	for i := range section.To {
 		recipient := &section.To[i]
 		at := fmt.Sprintf("notify.to[%d]", i)

@@ -79,8 +79,8 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 	// At most three connections: an idle one, one that is probed, and one after a probe that heard nothing.
 	for first := true; ; first = false {
 		connected := d.takeIdle()
-		// A failure allows a second connection: an idle one may have ended since its last ticket, and some
-		// printers close a connection on which they are asked.
+		// A failure allows a second connection: an idle one may have ended since its last ticket, and a
+		// silent printer, which is asked on the first one, may close it for that.
 		mayRetry := connected != nil || first && d.can.silent()
 		if connected == nil {
 			// An old capability is probed again: by a poll if there are polls, so that no ticket waits for it.
@@ -128,7 +128,7 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool
 		d.can.known = d.can.known && !answers && !errors.Is(err, session.ErrNotPrinter)
 		switch {
 		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter:
-			return session.ErrNotPrinter // an earlier ticket was answered with text; a probe may find a printer again
+			return session.ErrNotPrinter // an earlier ticket was answered with text; it stays so until a probe is due
 		case err != nil || d.can.known:
 			return err
 		}
@@ -340,7 +340,7 @@ func (d *Device) release(s *session.Session, why reason) {
 			// The next client may not expect status bytes that it did not ask for.
 			_ = s.Write(ctx, escpos.AutoStatus(false), session.FinishTimeout/4)
 		}
-		if s.Finish(ctx) == nil { // if not: every ticket's result is known by now
+		if s.Finish(ctx) == nil { // an error does not matter: the result of each ticket is known
 			d.noteCut(s)
 		}
 	}

@@ -35,7 +35,7 @@ func (d *Device) Ask(ctx context.Context) Status {
 }
 
 // poll asks once, if no ticket uses the printer. It never changes the result of a ticket, and asks only questions that
-// are answered at once, unless it hung: a hello would stand in the way of another client's printing.
+// are answered at once: a hello would stand in the way of another client's printing. One that hung gets the hello too.
 func (d *Device) poll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -238,8 +238,8 @@ func (a *acceptOp) checkRoom(b *batch, jobs int) error {
 	return nil
 }
 
-// enqueue stores the body once and each ticket as a job at the end of its lane. The jobs that they replace say by
-// which, and shares get the new jobs.
+// enqueue stores the body once and each ticket as a job at the end of its lane. Each replaced job
+// stores which job replaces it, and each share its new jobs.
 func (a *acceptOp) enqueue(b *batch, made []newTicket, shares []share) {
 	if len(made) == 0 {
 		return
@@ -286,8 +286,7 @@ func (a *acceptOp) received(b *batch) time.Time {
 }
 
 // ageOf is the age of a request that waited at a relay. In a fresh file its jobs are then older than the running
-// time, so that their Enqueued is negative. A server whose clock is wrong can claim any age: more than maxTimeOff
-// does not count, as of time off.
+// time, so that their Enqueued is negative. A server whose clock is wrong can claim any age: it is at most maxTimeOff.
 func ageOf(r *ticket.Request) time.Duration { return min(max(r.Age, 0), maxTimeOff) }
 
 // reuseNumbers gives the tickets of a request that is accepted again the numbers that they had: stations know them by

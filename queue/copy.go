@@ -114,7 +114,7 @@ func (c *copier) run(ctx context.Context) {
 				again = copyAgain
 			}
 		case <-c.q.ended:
-			if copying && <-made != nil { // the log before is not complete, perhaps
+			if copying && <-made != nil { // it would have covered a gap in the log before it
 				c.gap.Store(true)
 			}
 			c.end()
@@ -205,7 +205,7 @@ type copyLine struct {
 // logState adds the state of a job to the copy's log.
 func (b *batch) logState(job uint64, s jobState) {
 	if s.State == ticket.Shown {
-		return
+		return // cards are not in the log, so it must be shown again
 	}
 	line := logLine{Job: &loggedJob{job, s.Station, s.State, s.Doubts, s.Why, s.PrintedBy, s.ReprintedAs}}
 	b.stateLines = append(b.stateLines, copyLine{logLine: line, size: smallOp})

@@ -51,8 +51,8 @@ const (
 	// maxContents bounds the record of a sender that sends new content under one key again and again.
 	// The first and the latest contents are kept. One that was dropped is new content if it comes again.
 	maxContents = 16
-	// maxGone bounds the shares of which nothing is listed any more. One that was dropped is an order that the
-	// station has not had, if it is listed again.
+	// maxGone bounds the shares of which nothing is listed any more. If an order whose share was
+	// dropped is listed again, it is new to the station.
 	maxGone = 256
 )
 

@@ -36,8 +36,8 @@ type errorBody struct {
 	Message string `json:"message"`
 }
 
-// A refusal is the error that becomes an answer other than 200; a [Reject] may store its body.
-// Its message is the error.message of the answer.
+// A refusal is the error that becomes an answer other than 200; a [Reject] may store the body of
+// the request. Its message is the error.message of the answer.
 type refusal struct {
 	code    Code
 	message string // for the service's log and ours; quotes nothing of the body, which names guests

@@ -37,8 +37,8 @@ type Policy struct {
 	// Plan and Names are called concurrently.
 	Plan  Planner    // required
 	Names plan.Names // may be nil
-	// MayBeNewVenue says that an id may be a venue although it is not among Venues, which may be old. It is asked only
-	// for a caller that may post, concurrently. Nil: no id may.
+	// MayBeNewVenue says that an id may be a venue although it is not among Venues, which may be old: then the answer
+	// is 503, and the service tries again. It is asked only for a caller that may post, concurrently. Nil: no id may.
 	MayBeNewVenue func(ctx context.Context, id string) bool
 
 	MaxBody int64         // bytes: an order has a few thousand; one of 300 items with notes has about 50,000

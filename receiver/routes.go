@@ -203,7 +203,7 @@ func (p *compiledPolicy) checkVenue(c echo.Context, x *exchange) error {
 
 	found := p.venues[id]
 	if found == nil && p.MayBeNewVenue != nil && p.MayBeNewVenue(c.Request().Context(), id) {
-		return &refusal{StorageFailed, "the list of venues cannot be read now"} // after a 403 the service gives it up
+		return &refusal{StorageFailed, "the list of venues cannot be read now"} // after a 403 the service would give up
 	}
 	if found == nil {
 		return badHeader(VenueNotAllowed, p.VenueHeader, "venue "+id+" is not listed under venues")

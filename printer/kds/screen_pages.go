@@ -195,7 +195,7 @@ func (s *Screen) Confirm(id string, jobs []uint64) {
 	}
 
 	for _, job := range jobs {
-		// With mu held: a card that is withdrawn at the same time is then forgotten after this.
+		// mu is held, so that forget, which takes it, comes after this for a card that is withdrawn meanwhile.
 		if state, ok := s.o.Board.State(job); !ok || state == board.Elsewhere {
 			continue
 		}

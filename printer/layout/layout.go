@@ -83,7 +83,7 @@ type Options struct {
 	BlankLines int  `mapstructure:"blank_lines" range:"0 5"`
 	TopMargin  int  `mapstructure:"top_margin" range:"0 20"`
 	QR         bool `mapstructure:"-"` // print the request's id as a QR code in the footer
-	NoAlsoAt   bool `mapstructure:"-"` // leave out ALSO AT: bar, which names the other stations of the order
+	NoAlsoAt   bool `mapstructure:"-"` // leave out the line ALSO AT, which names the other stations of the order
 
 	// Cut prints each item (ByItem) or each course (ByCourse) as a sticker of its own, with the order's number, which
 	// sticker of how many it is, and every mark of the ticket. Anything else prints one.

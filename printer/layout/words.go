@@ -129,8 +129,8 @@ func (c *composer) notes(p paragraph, label string, notes []string, unread int) 
 	}
 }
 
-// note prints the guest's wish in the manner of p, and keeps the line breaks that the waiter typed. The label
-// stands for the exclamation marks of the waiter's, which are at the same edge if they end a text from right to left.
+// note prints the guest's wish in the manner of p, and keeps the line breaks that the waiter typed. The label replaces
+// the waiter's own exclamation marks at the edge where it prints: in a text from right to left that is its end.
 func (c *composer) note(p paragraph, label, note string) {
 	for s := range strings.FieldsFuncSeq(note, lineBreak) {
 		s = c.cookText(s)
@@ -208,8 +208,8 @@ func CheckAlarm(entry string) string {
 	return ""
 }
 
-// searched returns an entry as it is searched for in the result of [fold], where a space precedes
-// each word and nothing else.
+// searched returns an entry as it is searched for in the result of [fold], where a space stands
+// before each word and nowhere else.
 func searched(entry string) string {
 	part, inside := strings.CutPrefix(entry, "*")
 

@@ -30,7 +30,7 @@ type fence struct {
 	got  Kind      // the best one so far
 	ids  [][4]byte // of GS ( H; only the answer to the first one is this fence's
 	lost bool      // another one was answered, and the first was not before it
-	nth  int       // count of the GS r on this connection whose answer is its own
+	nth  int       // the number of its GS r among those of the connection
 
 	at    time.Time        // of got
 	paper escpos.Condition // as reported in the answer to GS r

@@ -50,7 +50,7 @@ type Session struct {
 	err        error         // why the reading ended
 	pushed     int           // ASB replies
 	unexpected int           // replies to GS r that was not asked
-	noisy      bool          // as many came as answers to DLE EOT: its answers to GS r cannot be told from these
+	noisy      bool          // as many unexpected ones as answers to DLE EOT: no answer to GS r can be told from these
 	model      []string      // in answer to GS I
 	unknown    bool          // bytes came that no printer sends
 
@@ -258,7 +258,7 @@ func inTime(err error) error {
 // never is for callers of askStatus and waitFor that stop for no other reason.
 func never() bool { return false }
 
-// By is the kind of proof of a ticket on this connection; NoFence until it was asked for.
+// By is the fence that answered the hello, which is also the proof of a ticket; NoFence before, or if none did.
 func (s *Session) By() Kind { return s.by }
 
 // RealTime lists the n of each DLE EOT n that is answered.

@@ -91,8 +91,8 @@ func (t *Sending) sendChunk(b []byte, limit time.Duration) (took time.Duration, 
 }
 
 // needsPerson reports whether the printer has reported that it needs a person, as far as is known: with a full
-// buffer it may not read the question. The error is for when WaitForPerson has passed since the first such report,
-// because of err. The ticket is in doubt then: its first lines may be on the paper, and the rest in the printer's
+// buffer it may not read the question. Once WaitForPerson has passed since the first such report, it returns an error,
+// which wraps err. The ticket is in doubt then: its first lines may be on the paper, and the rest in the printer's
 // buffer prints when the person comes after all.
 func (t *Sending) needsPerson(err error) (bool, error) {
 	if !t.Blocked() {

@@ -228,19 +228,19 @@ func judge(a attempt, doubted, holdDoubt bool) verdict {
 	}
 }
 
-// onRefusal decides where a ticket goes that the station by refused for good: it goes to the first station of
+// onRefusal decides where a ticket goes that the station refuser has refused for good: it goes to the first station of
 // the lane's list that has not refused it, so it is at each one once. A test ticket stays: the person who sent
 // it waits for the answer, and no cook needs it.
-func (v verdict) onRefusal(lane Lane, d ticket.Delivery, by string) verdict {
-	v.Reason = "refused by " + by + ": " + v.Reason
+func (v verdict) onRefusal(lane Lane, d ticket.Delivery, refuser string) verdict {
+	v.Reason = "refused by " + refuser + ": " + v.Reason
 	if d.Ticket.Kind == ticket.Test {
 		v.End = queue.Fail
 		return v
 	}
 
-	v.RefusedBy = by
+	v.RefusedBy = refuser
 	for _, name := range lane.OnRefusal {
-		if name != by && !slices.Contains(d.RefusedBy, name) {
+		if name != refuser && !slices.Contains(d.RefusedBy, name) {
 			v.To = name
 			return v
 		}

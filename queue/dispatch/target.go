@@ -213,11 +213,11 @@ func (w *worker) resetBackoff() {
 	w.ownRetryAt, w.queueFailures = time.Time{}, 0
 }
 
-// excludeIdle notes that Take blocked since then, because the queue was empty or a person held the
+// excludeIdleTime notes that Take blocked since then, because the queue was empty or a person held the
 // station. That time does not count towards a backup's After: no ticket waited for the printer, and a
 // person who holds a station does not want its tickets elsewhere. The pause before Take does not
-// count either, because the hold may have begun during it. Then the pauses end too: what was wrong is long ago.
-func (w *worker) excludeIdle(since time.Time) {
+// count either, because the hold may have begun during it. Then the next ticket is tried without a pause.
+func (w *worker) excludeIdleTime(since time.Time) {
 	now := time.Now()
 	if now.Sub(since) < idleAfter || w.downSince.IsZero() {
 		return

@@ -76,7 +76,7 @@ func (w *worker) cycle(ctx context.Context, lane Lane) {
 	w.expire(ctx, lane.ExpireAfter)
 	start := time.Now()
 	lease, err := w.d.queue.Take(ctx, w.name)
-	w.excludeIdle(start)
+	w.excludeIdleTime(start)
 
 	if err != nil {
 		if ctx.Err() == nil {

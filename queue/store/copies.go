@@ -104,8 +104,8 @@ func (c *Copies) Database() string {
 
 // Follow returns the first log that a file with that record needs; 0: there is none. Of another database, foreign, it
 // is the first that there is: the orders in the log are this box's, whoever has replaced the file. A file is too old if
-// a base copy is newer and the log does not go back to it. Without such a base copy nothing is better than the file: on
-// a new disk of copies a crash can leave a log and no base copy.
+// a base copy is newer and the log does not go back as far as the file. Without such a base copy the file is the best
+// there is: on a new disk of copies a crash can leave a log and no base copy.
 func (c *Copies) Follow(r CopyRecord) (first uint64, foreign bool, err error) {
 	since := c.Since()
 	if name := c.Database(); name != "" && name != r.Database {

@@ -299,8 +299,8 @@ type Request struct {
 	Age time.Duration
 	// OnlyReportConflict says that other content under a known key does not print.
 	OnlyReportConflict bool
-	// PrintEvenIfReported says that it prints although its content is known, if that was only reported: a person prints
-	// it after it was refused, or the log of the copy has it.
+	// PrintEvenIfReported says that content prints that came before as a conflict and was not printed. It is set for a
+	// request that a person prints late, and for one of the copy's log.
 	PrintEvenIfReported bool
 }
 

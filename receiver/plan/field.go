@@ -99,7 +99,7 @@ type fieldPath struct {
 	kind  flagKind // of fieldVoid and fieldRemoved
 }
 
-// fieldPaths has the targets by the first key of their path, as [fold] has it. A Plan has its own, so a reload never
+// fieldPaths has the paths by their first key, as [fold] has it. A Plan has its own, so a reload never
 // changes the fields of a request that is being planned.
 type fieldPaths map[string][]fieldPath
 

@@ -186,8 +186,8 @@ func (r *reader) flag(id fieldID) bool {
 }
 
 // isRushOrHold reads whether an order goes first or is not to be made yet: true, or a word that says so. Services also
-// number their priorities, and from both ends, so a number says nothing. A hold stays unread: it also prints as it
-// came, because only a screen knows when it was fired.
+// number their priorities, and from both ends, so a number says nothing. A hold is not marked as read, so it prints
+// as it came too: only a screen knows when the item was fired.
 func (r *reader) isRushOrHold(id fieldID, words []string) bool {
 	for _, h := range r.of(id) {
 		isFlag := h.v.Kind() == 't' || h.v.Kind() == 'f'

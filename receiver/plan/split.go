@@ -36,7 +36,7 @@ type splitter struct {
 	machine   vm.VM              // reused by all expressions, which saves most of their allocations
 	env       map[string]any     // the record as expressions see it; nil until one needs it
 	envItem   int                // the index of the item in env
-	loopSteps int                // of an expression that loops for each item, up to this record, see maxLoopSteps
+	loopSteps int                // the most steps of looping expressions up to this record, see maxLoopSteps
 	record    int                // index of the record
 	results   []expressionResult // by route; of the record
 }

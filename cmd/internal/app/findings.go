@@ -32,7 +32,7 @@ func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 	}
 
 	out := finding.Of(facts)
-	a.notifier.AddSince(out) // when it saw each first, at its last look
+	a.notifier.AddSince(out) // when the notifier first saw each, as of its last look
 	for i := range out {
 		if !out[i].Since.IsZero() {
 			out[i].Since = out[i].Since.In(facts.Now.Location())

@@ -107,7 +107,8 @@ func (p *Station) judge(st queue.StationState) {
 	case p.Device != nil && !p.Device.Fine: // also without a ticket: the device was polled
 		p.State, p.Since = Down, p.Device.Since
 
-	// By the attempts, and Since stays theirs. Without one the daemon has just started, or no ticket has come.
+	// The rest is judged by the attempts, and Since is theirs. Without one the daemon has just started, or no ticket
+	// has come.
 	case !p.Known:
 		p.State = Untried
 	case !p.Up:

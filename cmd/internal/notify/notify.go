@@ -142,7 +142,7 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 		switch {
 		case r.sending || now.Before(r.next) || len(message.Began)+len(message.Ended) == 0:
 			continue
-		case r.name == config.SlipName && len(message.Began) == 0:
+		case r.name == config.PaperNoticeName && len(message.Began) == 0:
 			n.store(ctx, r, told) // paper that says that all is well would only be in the way
 			continue
 		}
@@ -281,7 +281,7 @@ func (n *Notifier) configure(conf *config.Notify) {
 		for _, result := range []string{"sent", "failed"} {
 			n.sent.WithLabelValues(name, result) // zero until the first, so that increase() sees it
 		}
-		n.tracked.assume(who.told)
+		n.tracked.resume(who.told)
 		next = append(next, who)
 	}
 
@@ -295,7 +295,7 @@ func (n *Notifier) configure(conf *config.Notify) {
 	}
 
 	if conf.Slip {
-		add(config.SlipName, []string{config.TopicStations}, n.printNotices)
+		add(config.PaperNoticeName, []string{config.TopicStations}, n.printNotices)
 	}
 	n.recipients = next
 }

@@ -44,7 +44,7 @@ func (c trackedFindings) update(now time.Time, found []finding.Finding, after ti
 			c[f.ID] = known
 		}
 
-		// A new one, or one that was away for so long, begins now; else it comes and goes.
+		// It begins now if it is new, or was away for so long and nobody was told of it; else it comes and goes.
 		if !known.tellPeople && now.Sub(known.lastSeen) > 2*firstCalm {
 			known.firstSeen = now
 		}
@@ -75,8 +75,8 @@ func (k *trackedFinding) lasts(after time.Duration) time.Duration {
 	return after
 }
 
-// forPeople reports whether people away from the kitchen are told: at home they cannot change the paper that will be
-// out tomorrow, or switch on a printer at night.
+// forPeople reports whether people away from the kitchen are told: of a station only failures, and only while it is
+// open. At home they cannot change the paper that will be out tomorrow, or switch on a printer at night.
 func (k *trackedFinding) forPeople(open bool) bool {
 	return !k.Station || open && k.Level == finding.Fail
 }
@@ -89,9 +89,9 @@ func (k *trackedFinding) wrongSince() time.Time {
 	return k.firstSeen
 }
 
-// assume takes over the messages before a start, so that a finding of which they told can be over: it counts as seen
+// resume takes over the messages before a start, so that a finding of which they told can be over: it counts as seen
 // now, and ends after being fine for as long as any other.
-func (c trackedFindings) assume(k knowledge) {
+func (c trackedFindings) resume(k knowledge) {
 	for id, before := range k {
 		if c[id] == nil {
 			c[id] = &trackedFinding{Finding: before.Finding, firstSeen: before.Since, lastSeen: time.Now(),

@@ -33,10 +33,10 @@ type screens struct {
 	log      *slog.Logger
 	pairings *kds.Pairings // which browsers may show which screen
 	metrics  *kds.Metrics
-	checks   checkIndex // for the passes
+	checks   checkIndex // the jobs of each guest's check, for the passes
 
 	mu           sync.Mutex              // guards the fields below
-	conf         *config.Config          // the latest; it is new before the Set's
+	conf         *config.Config          // the latest: a swap replaces it before the Set's
 	boards       map[string]*board.Board // of every screen that was ever configured
 	passes       map[string]*screen      // by name; not in Built, because they have no queue
 	failedPasses map[string]error        // passes that could not be opened
@@ -107,8 +107,8 @@ type screen struct {
 	pass   *board.Pass // nil for a screen with tickets of its own
 }
 
-// Lane has the kds.Screen and not s, because the dispatcher asks for its Idempotent. A changed screen is a new one, by
-// which the dispatcher notices the change.
+// Lane has the kds.Screen and not s: a reload that changes nothing keeps it, and by a new one the dispatcher notices
+// the change.
 func (s *screen) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }

@@ -48,7 +48,7 @@ type Board struct {
 	lastDeparture uint64 // the last departure given out
 	assembler     assembler
 	archived      map[uint64]int64 // jobs that are stored and no longer in memory, and when they left the board
-	paperUnknown  bool             // a ToPaper failed, and may be stored: cards are read again before one changes
+	paperUnknown  bool             // ToPaper failed, and may be stored: cards are read again before a change
 
 	mu     sync.RWMutex // guards the fields below; taken inside write
 	cards  map[uint64]*entry
@@ -98,7 +98,7 @@ func OpenBoard(o BoardOptions) (*Board, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open board of %s: %w", o.Station, err)
 	}
-	if err := board.replace(context.Background()); err != nil {
+	if err := board.removeReplaced(context.Background()); err != nil {
 		return nil, fmt.Errorf("open board of %s: %w", o.Station, err)
 	}
 
@@ -127,7 +127,7 @@ func (b *Board) Add(ctx context.Context, d ticket.Delivery) error {
 	was := b.get(d.Job)
 	// A card whose ticket came out elsewhere gets a new record: the queue gives the ticket here again.
 	if was != nil && was.rec.State != Elsewhere {
-		return b.replace(ctx) // the cards that it replaces may still be open, after an error
+		return b.removeReplaced(ctx) // after an error they may still be open
 	}
 
 	r, err := b.newRecord(d, was)
@@ -149,7 +149,7 @@ func (b *Board) storeNew(ctx context.Context, r *record, t *ticket.Ticket) error
 	if err := b.store(ctx, r, t); err != nil {
 		return err
 	}
-	if err := b.replace(ctx); err != nil {
+	if err := b.removeReplaced(ctx); err != nil {
 		return err
 	}
 

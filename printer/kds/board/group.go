@@ -18,7 +18,7 @@ import (
 // A member is a card as one screen sees it.
 type member struct {
 	*entry
-	departure  uint64 // counts the departures from this screen; 0: it is here
+	departure  uint64 // the number of its departure among those of this screen; 0: it is here
 	departedAt int64
 	with       string // cards that left with the same value left together
 	state      State
@@ -261,6 +261,6 @@ func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 func (o *Order) seal() {
 	o.Version = versionOf(o)
 	if o.sum = sumOf(o); o.unknown {
-		o.sum++ // not in its JSON, and a change all the same, so that who waits for Changed learns it, such as outcomes
+		o.sum++ // it is not in the JSON, but who waits for Changed must learn it, such as outcomes
 	}
 }

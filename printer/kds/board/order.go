@@ -184,8 +184,8 @@ type Part struct {
 	byHand []uint64 // the ones of Jobs that are ticked by hand, or can be
 }
 
-// A PartLine is a dish of a part that is still wanted, or what is left of a void, which matches no dish: without a
-// text, of all of it.
+// A PartLine is a dish of a part that is still wanted, or what is left of a void, which matches no dish. Text is
+// empty for a void of the whole order.
 type PartLine struct {
 	Text string `json:"text,omitempty"` // "2 Beer"
 	Void bool   `json:"void,omitempty"`

@@ -13,14 +13,14 @@ import (
 func (e *entry) replaces(o *entry) bool {
 	t, was := e.t, o.t
 	return t.Changed != nil && t.Venue == was.Venue && t.Request == was.Request && t.Changed.Order == was.Order() &&
-		o.rec.Job < e.rec.Job && !was.Received.Equal(t.Received) && // else both came with one delivery
+		o.rec.Job < e.rec.Job && !was.Received.Equal(t.Received) && // else both came with the same POST
 		cmp.Or(e.rec.For, e.rec.Station) == cmp.Or(o.rec.For, o.rec.Station)
 }
 
-// replace takes replaced cards off the board, whichever came first. write is held.
+// removeReplaced takes replaced cards off the board, whichever came first. write is held.
 //
 // A crash after the changed ticket was stored and before this: it is done at the next start.
-func (b *Board) replace(ctx context.Context) error {
+func (b *Board) removeReplaced(ctx context.Context) error {
 	var jobs []uint64
 	b.mu.RLock()
 	for _, e := range b.cards {

@@ -91,9 +91,9 @@ export class Board {
     if (SIZES[wanted] || this.app.setup.fixed) return px(SIZES[wanted] ? wanted : "m");
     const shape = [this.node.clientWidth, this.node.clientHeight, this.filter, ...orders.map((o) => o.version)].join();
     const isQuiet = performance.now() - this.app.touchedAt > QUIET;
-    if (this.size && this.shape === shape && (this.isSettled || !isQuiet)) return this.size;
+    if (this.size && this.shape === shape && (this.triedLarger || !isQuiet)) return this.size;
     const most = !this.size || isQuiet ? px("xl") : this.size;
-    this.isSettled = !this.size || isQuiet;
+    this.triedLarger = !this.size || isQuiet;
     this.shape = shape;
     const fits = orders.length <= 60 && this.columns.largest(orders, px("m"), most);
     return (this.size = fits || px("m"));
@@ -102,7 +102,7 @@ export class Board {
   // wantsToGrow reports whether larger letters were not tried yet because the page was touched.
   wantsToGrow() {
     const isAuto = setting.get("size", "auto") === "auto" && !this.isPhone;
-    return isAuto && !this.isSettled && performance.now() - this.app.touchedAt > QUIET;
+    return isAuto && !this.triedLarger && performance.now() - this.app.touchedAt > QUIET;
   }
 
   // sizeBar gives the bar letters that do not change with an automatic size of the cards: else the bar's height would
@@ -172,8 +172,8 @@ export class Board {
       return;
     }
     const wanted = setting.get("size", "auto");
-    this.isSettled = !this.size || performance.now() - this.app.touchedAt > QUIET;
-    const most = this.isSettled ? Infinity : this.size;
+    this.triedLarger = !this.size || performance.now() - this.app.touchedAt > QUIET;
+    const most = this.triedLarger ? Infinity : this.size;
     const sizes = SIZES[wanted] ? [wanted] : ["xl", "l", "m"].filter((s) => px(s) <= most || s === "m");
     for (const s of sizes) {
       this.size = px(s);

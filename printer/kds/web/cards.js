@@ -54,8 +54,8 @@ export class Card {
   }
 
   // head draws the top. A card in several columns has one in each; those after the first say which part they are
-  // instead of the table, and the last has the button. It is measured as it is when it is longest: board.js writes
-  // the age and the key.
+  // instead of the table, and the last has the button. It is drawn with its longest texts, so that the measured
+  // height holds: board.js writes the age and the key later.
   head(part, of) {
     const o = this.order;
     const type = part === 1 && !o.dine_in && nameOf(o) !== short(o.type) ? o.type : "";
