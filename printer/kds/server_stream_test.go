@@ -105,6 +105,9 @@ func TestAPageThatLeavesIsNotLiveAndOneThatReloadsIs(t *testing.T) {
 		e.body.Close()
 		time.Sleep(2 * time.Second)
 		wantLive(t, s, 1)
+		if code, text := w.shown(c, "hot-line", testPage, "[]", "[]"); code != http.StatusConflict {
+			t.Errorf("a page that hears nothing is answered %d %s", code, text)
+		}
 		e = come()
 		time.Sleep(5 * time.Second)
 		wantLive(t, s, 1)

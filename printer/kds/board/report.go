@@ -34,9 +34,8 @@ type ReportRow struct {
 // least half of them do not exceed, P90 the shortest that at least nine tenths do not exceed. So each
 // is the time of a real ticket. Both are zero if N is.
 type Spread struct {
-	N   int   // how many tickets came so far
-	P50 int64 // milliseconds, as P90
-	P90 int64
+	N        int   // how many tickets came so far
+	P50, P90 int64 // seconds
 }
 
 // NewReport computes the report of a day from its tickets. Hours are in zone.
@@ -99,12 +98,13 @@ func (g *reportGroup) add(p *Past, done int64) {
 	}
 }
 
+// spread computes it from milliseconds.
 func spread(d []int64) Spread {
 	if len(d) == 0 {
 		return Spread{}
 	}
 	slices.Sort(d)
-	at := func(percent int) int64 { return d[(len(d)*percent+99)/100-1] }
+	at := func(percent int) int64 { return (d[(len(d)*percent+99)/100-1] + 500) / 1000 }
 	return Spread{N: len(d), P50: at(50), P90: at(90)}
 }
 
@@ -126,9 +126,5 @@ func (s Spread) String() string {
 	if s.N == 0 {
 		return ""
 	}
-	clock := func(ms int64) string {
-		sec := (ms + 500) / 1000
-		return fmt.Sprintf("%d:%02d", sec/60, sec%60)
-	}
-	return clock(s.P50) + " / " + clock(s.P90)
+	return fmt.Sprintf("%d:%02d / %d:%02d", s.P50/60, s.P50%60, s.P90/60, s.P90%60)
 }

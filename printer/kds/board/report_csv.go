@@ -19,7 +19,7 @@ func (r Report) WriteCSV(w io.Writer) error {
 	for _, row := range r.Rows {
 		cells := []string{r.Day, row.Station, row.Hour, layout.Cell(row.Item), strconv.Itoa(row.Count)}
 		for _, s := range []Spread{row.Seen, row.Bumped, row.SentOut} {
-			cells = append(cells, s.seconds(s.P50), s.seconds(s.P90))
+			cells = append(cells, s.cell(s.P50), s.cell(s.P90))
 		}
 
 		percent := ""
@@ -33,10 +33,10 @@ func (r Report) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// seconds is one of the percentiles as a cell.
-func (s Spread) seconds(ms int64) string {
+// cell is one of the percentiles in a spreadsheet.
+func (s Spread) cell(seconds int64) string {
 	if s.N == 0 {
 		return ""
 	}
-	return strconv.FormatInt((ms+500)/1000, 10)
+	return strconv.FormatInt(seconds, 10)
 }

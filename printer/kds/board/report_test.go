@@ -59,7 +59,7 @@ func evening() []Past {
 }
 
 func TestTheReportOfADayIsAFileForASpreadsheet(t *testing.T) {
-	minute := Spread{N: 1, P50: 59_600, P90: 59_600}
+	minute := Spread{N: 1, P50: 60, P90: 60}
 	report := Report{Day: "2026-11-22", Rows: []ReportRow{
 		{Station: "hot", Count: 3, Seen: minute, Late: 2, Judged: 3, Recalls: 1},
 		{Station: "hot", Item: "＝1+1", Count: 1},
