@@ -39,13 +39,12 @@ type Reprinted struct {
 // The error is ErrConflict for a job that waits or prints, and for one that another job has
 // replaced already: a moved one, or one that was held or failed and has been reprinted.
 func (q *Queue) Reprint(ctx context.Context, id uint64, o ReprintOptions) (Reprinted, error) {
-	var done Reprinted
 	// Nearly all is read before the transaction, because tickets wait while it is written.
-
 	found, err := q.search(ctx, id)
+
+	var done Reprinted
 	if err == nil {
-		err = q.do(ctx, opOnce, copyOp, func(b *batch) error {
-			var err error
+		err = q.do(ctx, opOnce, copyOp, func(b *batch) (err error) {
 			done, err = b.reprint(id, o, found)
 			return err
 		})

@@ -312,10 +312,7 @@ func InZone(t time.Time, zone string) (_ time.Time, known bool) {
 // Short is a request id as people compare it between two tickets: its last six characters.
 func Short(request string) string {
 	runes := []rune(request)
-	if len(runes) > 6 {
-		runes = runes[len(runes)-6:]
-	}
-	return string(runes)
+	return string(runes[max(0, len(runes)-6):])
 }
 
 // Plural is "1 ticket", "2 tickets".
