@@ -240,14 +240,14 @@ func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 }
 
 func TestAnItemWithoutANamePrintsAsItsJSON(t *testing.T) {
-	tk := only(t, Config{}, "", `"sku":"<7>","quantity":2.50,"childItems":[{},{"name":"Ranch"},{"name":7,`+
-		`"quantity":" two ","childItems":[]}]`)
+	tk := only(t, Config{}, "", `"sku":"<7>","quantity":2.50,"childItems":[{},`+
+		`{"id":"0B7C1D7E-0000-4000-8000-00000000000F","name":"Ranch"},{"id":"12","name":"Dip","quantity":0.50},{"name":7,"quantity":" two ","childItems":[]}]`)
 	want := []ticket.Line{
 		{Quantity: "2.5", Name: `{"sku":"<7>","quantity":2.50}`, Raw: true, NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `{}`, Raw: true, NoRoute: true},
-		{Depth: 1, Quantity: "1", Name: `Ranch`, NoRoute: true},
-		{Depth: 1, Quantity: "1", Name: `{"name":7,"quantity":" two "}`, Raw: true,
-			NoRoute: true},
+		{Depth: 1, ID: "0b7c1d7e-0000-4000-8000-00000000000f", Quantity: "1", Name: "Ranch", NoRoute: true},
+		{Depth: 1, Quantity: "0.5", Name: "Dip", NoRoute: true},
+		{Depth: 1, Quantity: "1", Name: `{"name":7,"quantity":" two "}`, Raw: true, NoRoute: true},
 	}
 	if d := cmp.Diff(want, tk.Lines); d != "" || tk.Raw != "" {
 		t.Errorf("the ticket's JSON is %q, its lines (-want +got):\n%s", tk.Raw, d)

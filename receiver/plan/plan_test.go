@@ -60,30 +60,22 @@ func lines(r Result) string {
 }
 
 func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
-	r := compile(t, Config{}).Split(parse(t, `{"records":[{
-		"id":"0B7C1D7E-0000-4000-8000-00000000000a","venueId":"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11","checkId":"c1",
-		"checkNumber":18,"checkName":"B10","checkOwner":" Sarah M","checkOwnerEmployeeId":"e1","status":"PENDING",
-		"kdsStatus":"PENDING","printerDeviceId":"BAR-1","destinationType":"KDS","_stage":"prod","retryCount":0,
-		"instructions":[{"command":"TEXT","value":"B10"}],
-		"items":[
-			{"id":"0B7C1D7E-0000-4000-8000-00000000000F",
-			 "name":" Burger","quantity":1.0,"isVoid":false,"isRefire":false,"courseName":"Entrees","note":"no onion",
-			 "price":12.5,"categoryPriority":5,"childItems":[
-				{"name":"Side Salad","quantity":1,"childItems":[{"name":"Ranch","quantity":0.5,"childItems":null}]}
-			 ]},
-			{"id":"12","name":"Ale","quantity":2,"courseName":"Drinks","categoryPriority":1,"childItems":[]}
-		]}],"status":"SUCCESS","count":1}`), harbour, "BW-E-Tablet-01", noon, nil)
+	const id = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01"
+	body := string(contract.Example("burger.json"))
+	r := compile(t, Config{}).Split(parse(t, strings.Replace(body, id, strings.ToUpper(id), 1)), harbour,
+		"BW-E-Tablet-01", noon, nil)
 	want := []ticket.Draft{{Station: "fallback", Ticket: ticket.Ticket{
 		Venue: "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", VenueName: "Harbour Grill", Zone: "Australia/Melbourne",
-		Device: "BW-E-Tablet-01", Request: "0b7c1d7e-0000-4000-8000-00000000000a",
-		Record: "0b7c1d7e-0000-4000-8000-00000000000a",
-		Number: "18", Table: "B10", Server: "Sarah M", Check: "c1", Received: noon.UTC(),
+		Device: "BW-E-Tablet-01", Request: id, Record: id, Received: noon.UTC(),
+		Number: "18", Table: "B10", Server: "Jonathan A.", Check: "c1d7f0aa-0d3b-4a55-9a36-5f0a5a3b9e10",
 		Lines: []ticket.Line{
-			{Quantity: "2", Name: "Ale", Course: "Drinks", NoRoute: true},
-			{ID: "0b7c1d7e-0000-4000-8000-00000000000f", Quantity: "1", Name: "Burger", Course: "Entrees",
-				Notes: []string{"no onion"}, NoRoute: true},
-			{Depth: 1, Quantity: "1", Name: "Side Salad", NoRoute: true},
-			{Depth: 2, Quantity: "0.5", Name: "Ranch", NoRoute: true},
+			{Quantity: "1", Name: "Tomato soup", Course: "Appetizers", NoRoute: true},
+			{Quantity: "2", Name: "Cheeseburger", Course: "Entrees", Notes: []string{"one cut in half"}, NoRoute: true},
+			{Depth: 1, Quantity: "1", Name: "Medium rare", NoRoute: true},
+			{Depth: 1, Quantity: "1", Name: "No onion", NoRoute: true},
+			{Depth: 1, Quantity: "1", Name: "Side salad", NoRoute: true},
+			{Depth: 2, Quantity: "1", Name: "Dressing", NoRoute: true},
+			{Depth: 3, Quantity: "1", Name: "Blue cheese", Notes: []string{"on the side"}, NoRoute: true},
 		},
 	}}}
 	if d := cmp.Diff(want, r.Request.Drafts); d != "" {
