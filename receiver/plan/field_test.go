@@ -241,7 +241,8 @@ func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 
 func TestAnItemWithoutANamePrintsAsItsJSON(t *testing.T) {
 	tk := only(t, Config{}, "", `"sku":"<7>","quantity":2.50,"childItems":[{},`+
-		`{"id":"0B7C1D7E-0000-4000-8000-00000000000F","name":"Ranch"},{"id":"12","name":"Dip","quantity":0.50},{"name":7,"quantity":" two ","childItems":[]}]`)
+		`{"id":"0B7C1D7E-0000-4000-8000-00000000000F","name":"Ranch"},{"id":"12","name":"Dip","quantity":0.50},`+
+		`{"name":7,"quantity":" two ","childItems":[]}]`)
 	want := []ticket.Line{
 		{Quantity: "2.5", Name: `{"sku":"<7>","quantity":2.50}`, Raw: true, NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `{}`, Raw: true, NoRoute: true},
