@@ -61,7 +61,7 @@ type Venue struct {
 	wantsSecretOf string // the venue whose secret its requests must have: its id, or "" for the policy's
 }
 
-// A compiledPolicy is a copy of a Policy. It never changes.
+// A compiledPolicy is a Policy as requests need it. It never changes.
 //
 // Everything that a request needs is in one value, so that a reload in the middle of a request
 // cannot check it by the old policy and plan it by the new one.
@@ -87,15 +87,11 @@ type secret struct {
 	venue string // the id of its venue; "": the policy's
 }
 
-// compile copies the parts of a policy that a caller could still change.
 func compile(from *Policy) *compiledPolicy {
 	compiled := &compiledPolicy{Policy: *from, address: addressExtractor(from.TrustedProxies),
 		venues: make(map[string]*Venue, len(from.Venues))}
-	compiled.Secrets, compiled.Venues = nil, nil // those below are hashed
 	compiled.VenueHeader = http.CanonicalHeaderKey(from.VenueHeader)
 	compiled.DeviceHeader = http.CanonicalHeaderKey(from.DeviceHeader)
-	compiled.AllowFrom = slices.Clone(from.AllowFrom)
-	compiled.TrustedProxies = slices.Clone(from.TrustedProxies)
 
 	compiled.addSecrets(from.Secrets, "")
 	// Without a venue, too: the answer must not depend on the venues if none has a secret.
@@ -107,7 +103,6 @@ func compile(from *Policy) *compiledPolicy {
 			v.wantsSecretOf = v.ID
 			compiled.addSecrets(v.Secrets, v.ID)
 		}
-		v.Secrets = nil // they are hashed
 		compiled.venues[v.ID] = &v
 	}
 	return compiled

@@ -147,7 +147,7 @@ func (r *Receiver) LastRequest(venue string) time.Time {
 }
 
 // SetPolicy applies p to requests that arrive from now on. Requests that have begun finish with the policy they began
-// with. The caller may change p itself afterwards, but not the targets of p.Plan and p.Names.
+// with. The caller must not change p afterwards.
 func (r *Receiver) SetPolicy(p *Policy) {
 	compiled := compile(p)
 	r.policy.Store(compiled)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
 	"time"
 
@@ -17,15 +16,12 @@ import (
 
 // checkFlags are the flags of possim check.
 type checkFlags struct {
-	venues []string
-	device string
-	burst  int
+	sim.CheckOptions
+	within, quiet time.Duration
 
 	printer, profile string // where it listens, and as which model
 	tickets, restart string // commands
-	within, quiet    time.Duration
-
-	asJSON bool
+	asJSON           bool
 }
 
 // errUnseen says that nothing failed, but not everything was seen.
@@ -60,10 +56,10 @@ seen.`,
 	}
 
 	fl := command.Flags()
-	fl.StringArrayVar(&f.venues, "venue", nil,
+	fl.StringArrayVar(&f.Venues, "venue", nil,
 		"UUID of a venue on the allow-list; may be repeated (default "+sampleVenue+")")
-	fl.StringVar(&f.device, "device", "POSSIM-1", "a device that may send orders")
-	fl.IntVar(&f.burst, "burst", 300, "how many orders come at once")
+	fl.StringVar(&f.Device, "device", "POSSIM-1", "a device that may send orders")
+	fl.IntVar(&f.Burst, "burst", 300, "how many orders come at once")
 	fl.StringVar(&f.printer, "listen-printer", "", "be the printer, at this address")
 	fl.StringVar(&f.profile, "profile", "generic-80mm", "the model of that printer; possim printer --help lists them")
 	fl.StringVar(&f.tickets, "tickets-command", "", "a shell command that prints the tickets, a form feed behind each")
@@ -78,8 +74,8 @@ seen.`,
 func (f *checkFlags) check() error {
 
 	switch {
-	case f.burst < 1:
-		return usageError{fmt.Errorf("--burst %d: use 1 or more", f.burst)}
+	case f.Burst < 1:
+		return usageError{fmt.Errorf("--burst %d: use 1 or more", f.Burst)}
 	case f.printer != "" && f.tickets != "":
 		return usageError{errors.New("use only one of --listen-printer and --tickets-command")}
 	case f.within <= 0 || f.quiet <= 0:
@@ -88,23 +84,24 @@ func (f *checkFlags) check() error {
 	return nil
 }
 
-// output is where the tickets come out; nil: nothing sees them. It says where it listens.
-func (f *checkFlags) output(ctx context.Context, text io.Writer) (o *sim.Output, err error) {
-	var at net.Addr
-
+// show sets Output to where the tickets come out, and says where it listens.
+func (f *checkFlags) show(ctx context.Context, text io.Writer) error {
 	switch {
 	case f.printer != "":
-		if o, at, err = listenPrinter(ctx, f.printer, f.profile); err == nil {
-			fmt.Fprintf(text, "printer at tcp://%s\n", at)
+		output, at, err := listenPrinter(ctx, f.printer, f.profile)
+		if err != nil {
+			return err
 		}
+		f.Output = output
+		fmt.Fprintf(text, "printer at tcp://%s\n", at)
 	case f.tickets != "":
-		o = ticketsCommand(f.tickets)
+		f.Output = ticketsCommand(f.tickets)
+	default:
+		return nil
 	}
 
-	if o != nil {
-		o.Within, o.Quiet = f.within, f.quiet
-	}
-	return o, err
+	f.Output.Within, f.Output.Quiet = f.within, f.quiet
+	return nil
 }
 
 func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
@@ -112,8 +109,8 @@ func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 		return err
 	}
 
-	venues, err := venuesOf(f.venues)
-	if err != nil {
+	var err error
+	if f.Venues, err = venuesOf(f.Venues); err != nil {
 		return err
 	}
 
@@ -129,24 +126,23 @@ func (f *checkFlags) run(ctx context.Context, to string, out io.Writer) error {
 
 	listening, end := context.WithCancel(ctx)
 	defer end()
-	output, err := f.output(listening, text)
-	if err != nil {
+	if err := f.show(listening, text); err != nil {
 		return err
 	}
 
-	options := sim.CheckOptions{URL: to, Venues: venues, Device: f.device, Burst: f.burst, Output: output}
+	f.URL = to
 	if f.restart != "" {
-		options.Restart = func(ctx context.Context) error {
+		f.Restart = func(ctx context.Context) error {
 			_, err := shell(ctx, "--restart-command", f.restart)
 			return err
 		}
 	}
 
 	// Printed at once: an endpoint that never answers takes 5 s for each row.
-	options.OnResult = func(result sim.Result) { printResult(text, result) }
+	f.OnResult = func(result sim.Result) { printResult(text, result) }
 
 	r := &report{Endpoint: address.Scheme + "://" + address.Host, Started: time.Now()}
-	r.Checks = sim.Check(ctx, options)
+	r.Checks = sim.Check(ctx, f.CheckOptions)
 	return f.finish(ctx, r, out)
 }
 

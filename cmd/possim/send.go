@@ -17,11 +17,9 @@ import (
 
 // sendFlags are the flags of possim send.
 type sendFlags struct {
-	venues             []string
-	device, file       string
-	count, concurrency int
-	rate               float64
-	seed               uint64
+	sim.Load
+	sim.OrderOptions
+	file string
 }
 
 // sendCommand is possim send. The rules are in package sim; here are only flags, their checks and
@@ -51,19 +49,20 @@ an endpoint that has seen them takes them for duplicates. With --file it sends o
 		RunE: func(c *cobra.Command, args []string) error {
 			// A seed that is given asks for the same orders again, ids included. Without one, each
 			// run is new to the endpoint.
-			return f.run(c.Context(), args[0], c.Flags().Changed("seed"), c.OutOrStdout())
+			f.FreshIDs = !c.Flags().Changed("seed")
+			return f.run(c.Context(), args[0], c.OutOrStdout())
 		},
 	}
 
 	fl := command.Flags()
-	fl.StringArrayVar(&f.venues, "venue", nil,
+	fl.StringArrayVar(&f.Venues, "venue", nil,
 		"UUID of a venue; may be repeated, they send in turns (default "+sampleVenue+")")
-	fl.StringVar(&f.device, "device", "", "device that sends the orders (default: several)")
-	fl.IntVar(&f.count, "count", 10, "how many orders; 0: until Ctrl-C")
-	fl.Float64Var(&f.rate, "rate", 0, "orders a second; 0: as fast as they are answered")
-	fl.IntVar(&f.concurrency, "concurrency", 1, "how many orders may wait for an answer at once")
+	fl.StringVar(&f.Device, "device", "", "device that sends the orders (default: several)")
+	fl.IntVar(&f.Count, "count", 10, "how many orders; 0: until Ctrl-C")
+	fl.Float64Var(&f.Rate, "rate", 0, "orders a second; 0: as fast as they are answered")
+	fl.IntVar(&f.Concurrency, "concurrency", 1, "how many orders may wait for an answer at once")
 	fl.StringVar(&f.file, "file", "", "send this file as the body, once, even if it is not JSON")
-	fl.Uint64Var(&f.seed, "seed", 1, "determines the orders")
+	fl.Uint64Var(&f.Seed, "seed", 1, "determines the orders")
 	return command
 }
 
@@ -84,53 +83,50 @@ func oneURL(_ *cobra.Command, args []string) error {
 // check refuses values that are out of range.
 func (f *sendFlags) check() error {
 	switch {
-	case f.count < 0:
-		return usageError{fmt.Errorf("--count %d: use 0 or more", f.count)}
-	case !(f.rate >= 0): // NaN too
-		return usageError{fmt.Errorf("--rate %v: use 0 or more", f.rate)}
-	case f.concurrency < 1:
-		return usageError{fmt.Errorf("--concurrency %d: use 1 or more", f.concurrency)}
+	case f.Count < 0:
+		return usageError{fmt.Errorf("--count %d: use 0 or more", f.Count)}
+	case !(f.Rate >= 0): // NaN too
+		return usageError{fmt.Errorf("--rate %v: use 0 or more", f.Rate)}
+	case f.Concurrency < 1:
+		return usageError{fmt.Errorf("--concurrency %d: use 1 or more", f.Concurrency)}
 	}
 	return nil
 }
 
 // run sends the orders.
-func (f *sendFlags) run(ctx context.Context, to string, seeded bool, out io.Writer) error {
+func (f *sendFlags) run(ctx context.Context, to string, out io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 
-	venues, err := venuesOf(f.venues)
-	if err != nil {
+	var err error
+	if f.Venues, err = venuesOf(f.Venues); err != nil {
 		return err
 	}
 
-	next := sim.NewOrders(sim.OrderOptions{
-		Seed: f.seed, Venues: venues, Device: f.device, FreshIDs: !seeded,
-	}).Next
-
+	f.Next = sim.NewOrders(f.OrderOptions).Next
 	if f.file != "" {
 		body, err := os.ReadFile(f.file)
 		if err != nil {
 			return fmt.Errorf("--file: %w", err)
 		}
-		f.count = 1
-		next = func() sim.Order { return sim.FileOrder(body, venues[0], cmp.Or(f.device, "POSSIM-1")) }
+		f.Count = 1
+		f.Next = func() sim.Order { return sim.FileOrder(body, f.Venues[0], cmp.Or(f.Device, "POSSIM-1")) }
 	}
 
 	// One transport for all orders, as the service keeps its connections.
-	transport := sim.Transport(f.concurrency)
+	transport := sim.Transport(f.Concurrency)
 	defer transport.CloseIdleConnections()
 
 	sender := sim.Sender{URL: to, Transport: transport, Logger: slog.New(slog.NewTextHandler(out, nil))}
-	sum := sender.Run(ctx, sim.Load{Next: next, Count: f.count, Rate: f.rate, Concurrency: f.concurrency})
+	sum := sender.Run(ctx, f.Load)
 	fmt.Fprintln(out, sum)
 
 	switch {
 	case !sum.Accepted():
 		return errors.New("not all jobs were accepted")
-	case sum.Jobs < f.count: // a script that sends 500 orders must not take 300 for success
-		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs, f.count)
+	case sum.Jobs < f.Count: // a script that sends 500 orders must not take 300 for success
+		return fmt.Errorf("stopped after %d of %d orders", sum.Jobs, f.Count)
 	}
 	return nil
 }

@@ -22,10 +22,10 @@ const sampleVenue = "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"
 
 // serviceFlags are the flags of possim serve.
 type serviceFlags struct {
-	listen, id, secret string
-	venues, faults     []string
-	employees          int
-	seed               uint64
+	sim.Options
+	listen         string
+	venues, faults []string
+	employees      int
 }
 
 // serveCommand is possim serve. Seed, venue and number of employees have the same defaults as with
@@ -52,12 +52,12 @@ Faults are CALL:KIND[:TIMES]. A call is token, me, employees, payrollperiods or 
 
 	fl := command.Flags()
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8090", "address to listen on; port 0 chooses a free port")
-	fl.StringVar(&f.id, "client-id", "possim", "the integrator's client id")
+	fl.StringVar(&f.ClientID, "client-id", "possim", "the integrator's client id")
 	// No real secret: it is in the help, and the service listens on this machine.
-	fl.StringVar(&f.secret, "client-secret", "possim-secret", "the integrator's client secret")
+	fl.StringVar(&f.ClientSecret, "client-secret", "possim-secret", "the integrator's client secret")
 	fl.StringArrayVar(&f.venues, "venue", nil, "UUID of a venue; may be repeated (default "+sampleVenue+")")
 	fl.IntVar(&f.employees, "employees", 25, "employees of each venue")
-	fl.Uint64Var(&f.seed, "seed", 1, "determines the employees")
+	fl.Uint64Var(&f.Seed, "seed", 1, "determines the employees")
 	fl.StringArrayVar(&f.faults, "fault", nil, "a fault, for example employees:500; may be repeated")
 	return command
 }
@@ -82,40 +82,36 @@ func venuesOf(flags []string) ([]string, error) {
 // servePrefix is the beginning of every path.
 const servePrefix = "/api"
 
-// options converts the flags to the options of the service. Mistakes are usage errors, found before
-// anything listens.
-func (f *serviceFlags) options(log *slog.Logger) (sim.Options, error) {
-	o := sim.Options{Prefix: servePrefix, ClientID: f.id, ClientSecret: f.secret, Seed: f.seed, Logger: log}
+// check refuses values that are out of range, and sets the venues and faults of the service.
+func (f *serviceFlags) check() error {
 	switch {
 	case f.employees < 0:
-		return o, usageError{fmt.Errorf("--employees: %d is out of range; use 0 or more", f.employees)}
-	case f.id == "" || f.secret == "":
-		return o, usageError{errors.New("--client-id and --client-secret cannot be empty")}
+		return usageError{fmt.Errorf("--employees: %d is out of range; use 0 or more", f.employees)}
+	case f.ClientID == "" || f.ClientSecret == "":
+		return usageError{errors.New("--client-id and --client-secret cannot be empty")}
 	}
 
 	ids, err := venuesOf(f.venues)
 	if err != nil {
-		return o, err
+		return err
 	}
 	for _, id := range ids {
-		o.Venues = append(o.Venues, sim.Restaurant{ID: id, Employees: f.employees})
+		f.Venues = append(f.Venues, sim.Restaurant{ID: id, Employees: f.employees})
 	}
 
 	for _, text := range f.faults {
 		fault, err := sim.ParseFault(text)
 		if err != nil {
-			return o, usageError{fmt.Errorf("--fault: %w", err)}
+			return usageError{fmt.Errorf("--fault: %w", err)}
 		}
-		o.Faults = append(o.Faults, fault)
+		f.Faults = append(f.Faults, fault)
 	}
-	return o, nil
+	return nil
 }
 
 // run runs the service until ctx ends.
 func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
-	log := slog.New(slog.NewTextHandler(out, nil))
-	options, err := f.options(log)
-	if err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
 
@@ -124,12 +120,14 @@ func (f *serviceFlags) run(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("--listen %s: %w", f.listen, err)
 	}
 
+	log := slog.New(slog.NewTextHandler(out, nil))
+	f.Prefix, f.Logger = servePrefix, log
 	// The first line is for scripts, as with possim printer.
 	fmt.Fprintf(out, "http://%s%s\n", listener.Addr(), servePrefix)
-	log.Info("ready", "client_id", f.id, "venues", len(options.Venues), "employees", f.employees, "seed", f.seed)
+	log.Info("ready", "client_id", f.ClientID, "venues", len(f.Venues), "employees", f.employees, "seed", f.Seed)
 
 	server := &http.Server{
-		Handler: sim.New(options).Handler(),
+		Handler: sim.New(f.Options).Handler(),
 		// No other time-outs: faults delay answers for as long as they like.
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
