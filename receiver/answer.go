@@ -138,7 +138,7 @@ func (r *Receiver) refuse(err error, c echo.Context) {
 		return
 	}
 
-	r.reject(one)
+	r.o.Reject(one)
 }
 
 // entry is the request as Options.Reject gets it.

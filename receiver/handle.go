@@ -82,7 +82,7 @@ func (r *Receiver) take(ctx context.Context, x *exchange) (receipt ticket.Receip
 		ctx, cancel = context.WithTimeout(ctx, x.storeWithin)
 		defer cancel()
 	}
-	return r.intake.Accept(ctx, planned)
+	return r.o.Intake.Accept(ctx, planned)
 }
 
 // plan parses the body into x.request and plans its tickets. It counts and logs its anomalies. The error is one of the
@@ -155,7 +155,7 @@ func (r *Receiver) keepAccepted(x *exchange, receipt ticket.Receipt) {
 		return
 	}
 
-	r.reject(one)
+	r.o.Reject(one)
 }
 
 // codeOf returns the code for an error of Intake. Its status is always 503: after a 4xx the service
@@ -167,7 +167,7 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 
 	// A Code of another status would be a mistake in the caller's function; it must not cost an
 	// order.
-	if code := r.classify(err); code.Status() == contract.HTTPUnavailable {
+	if code := r.o.Classify(err); code.Status() == contract.HTTPUnavailable {
 		return code
 	}
 	return StorageFailed

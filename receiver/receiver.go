@@ -95,12 +95,9 @@ type Reject struct {
 // A Receiver answers print requests. It is an [http.Handler]; [Receiver.HTTPServer] makes a server for
 // it whose limits are set for the public internet.
 type Receiver struct {
-	intake   Intake
-	classify func(error) Code
-	reject   func(Reject)
-	shapes   *Shapes
-	log      *slog.Logger
-	metrics  *metrics
+	o       Options
+	log     *slog.Logger
+	metrics *metrics
 
 	// A reload makes a new Echo instance and swaps it in here: routes of an instance that serves
 	// must not be changed.
@@ -115,17 +112,13 @@ type Receiver struct {
 
 // New makes a [Receiver].
 func New(o Options) *Receiver {
-	log := o.Logger.With("component", "receiver")
 	receiver := &Receiver{
-		intake:   o.Intake,
-		classify: o.Classify,
-		reject:   o.Reject,
-		shapes:   o.Shapes,
-		log:      log,
-		metrics:  newMetrics(o.Registerer),
-		small:    semaphore.NewWeighted(maxParsed),
-		large:    semaphore.NewWeighted(1),
-		limiter:  newLogLimiter(),
+		o:       o,
+		log:     o.Logger.With("component", "receiver"),
+		metrics: newMetrics(o.Registerer),
+		small:   semaphore.NewWeighted(maxParsed),
+		large:   semaphore.NewWeighted(1),
+		limiter: newLogLimiter(),
 		// Ten at once, then one in six seconds: a new box shows its faults, a flood from many addresses
 		// writes little.
 		strangers: rate.NewLimiter(rate.Every(6*time.Second), 10),

@@ -118,7 +118,7 @@ func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
 		Leaves(contract.PrintRequest) []plan.Leaf
 	})
 	known := receipt.Duplicate && !receipt.Conflict
-	if !ok || r.shapes == nil || known || x.request.Cut || len(x.body) > maxShapeBody || !r.shapes.rate.Allow() {
+	if !ok || r.o.Shapes == nil || known || x.request.Cut || len(x.body) > maxShapeBody || !r.o.Shapes.rate.Allow() {
 		return
 	}
 
@@ -128,7 +128,7 @@ func (r *Receiver) noteShape(x *exchange, receipt ticket.Receipt) {
 				"err", p, "stack", string(debug.Stack()))
 		}
 	}()
-	r.shapes.look(x.venue.Venue, planner.Leaves(x.request))
+	r.o.Shapes.look(x.venue.Venue, planner.Leaves(x.request))
 }
 
 // look adds the fields of one request.

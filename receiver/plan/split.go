@@ -49,7 +49,7 @@ type expressionResult struct {
 }
 
 func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
-	s := &splitter{plan: p, fallback: p.fallback, envelope: req.Envelope, marks: make([]readBy, len(req.Envelope)),
+	s := &splitter{plan: p, envelope: req.Envelope, marks: make([]readBy, len(req.Envelope)),
 		lines: make([]ticket.Line, 0, 8), hits: make([]hit, 0, 16)} // enough for most orders
 	if len(p.silenced) > 0 {
 		s.silence(req.Envelope, nil)
@@ -72,12 +72,9 @@ func (p *Plan) Split(req contract.PrintRequest, v Venue, device string, received
 	}
 
 	splitter := p.newSplitter(req)
-	splitter.venue, splitter.names = v, names
+	splitter.venue, splitter.names, splitter.fallback = v, names, cmp.Or(v.Fallback, p.fallback)
 	if p.isTraced {
 		splitter.trace = &tracer{}
-	}
-	if v.Fallback != "" {
-		splitter.fallback = v.Fallback
 	}
 
 	splitter.base = ticket.Ticket{

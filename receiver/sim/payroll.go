@@ -58,7 +58,7 @@ func currentPeriod(zone string) int {
 }
 
 // period is the nth period of a venue, with the fields and example values of the contract (section 2.3).
-func (s *Service) period(v *venue, n int) map[string]any {
+func (s *Service) period(v *Restaurant, n int) map[string]any {
 	start := anchor().AddDate(0, 0, n*periodDays)
 	end := start.AddDate(0, 0, periodDays-1)
 

@@ -65,12 +65,14 @@ type Restaurant struct {
 	// Zone is the time zone that its payroll periods name. It is not checked, so that a test can
 	// send a zone that does not exist. Default: Australia/Melbourne.
 	Zone string
+
+	gone int // how many have left: its employees are those with a number from gone to Employees
 }
 
 // scopeLabor is not in the contract, which does not state which call needs which scope. The labor endpoints require it.
 const scopeLabor = "labor:read"
 
-// DefaultZone is the default of [Venue.Zone].
+// DefaultZone is the default of [Restaurant.Zone].
 const DefaultZone = "Australia/Melbourne"
 
 // A Service answers the API. It is safe for concurrent use.
@@ -78,17 +80,11 @@ type Service struct {
 	o         Options
 	log       *slog.Logger
 	endpoints map[string]endpoint
-	venues    map[string]*venue // by canonical id; the map never changes
+	venues    map[string]*Restaurant // by canonical id; the map never changes
 
 	mu     sync.Mutex       // guards the fields below, and who works at each venue
 	tokens map[string]grant // by token
 	faults []*Fault
-}
-
-// A venue is a restaurant. Its employees are those with a number from gone to Employees; Service.mu guards both.
-type venue struct {
-	Restaurant
-	gone int
 }
 
 // New makes a service. It checks nothing: a test may want a venue with a wrong id or zone.
@@ -98,7 +94,7 @@ func New(o Options) *Service {
 
 	service := &Service{
 		o: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)).With("component", "sim"),
-		endpoints: endpoints(o.Prefix, o.LaborPrefix), venues: map[string]*venue{}, tokens: map[string]grant{},
+		endpoints: endpoints(o.Prefix, o.LaborPrefix), venues: map[string]*Restaurant{}, tokens: map[string]grant{},
 	}
 
 	for _, v := range o.Venues {
@@ -107,7 +103,7 @@ func New(o Options) *Service {
 		if v.Scopes == nil {
 			v.Scopes = []string{"checks:read", scopeLabor, "menu:read"}
 		}
-		service.venues[v.ID] = &venue{Restaurant: v}
+		service.venues[v.ID] = &v
 	}
 
 	for _, f := range o.Faults {
