@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -35,15 +36,12 @@ func (s *Server) checkName(name string, orphansToo bool) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	if len(names) == 0 {
-		return refuse(NotFound, "no station is called %q: the configuration has none", name)
-	}
 	return NoStation(name, names)
 }
 
-// NoStation is the refusal of a name that no station has. names are those that there are, at least one.
+// NoStation is the refusal of a name that no station has. names are those that there are.
 func NoStation(name string, names []string) error {
-	return refuse(NotFound, "no station is called %q; there is %s%s", name, strings.Join(names, ", "),
+	return refuse(NotFound, "no station is called %q; there is %s%s", name, cmp.Or(strings.Join(names, ", "), "none"),
 		config.DidYouMean(name, names))
 }
 
