@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"io/fs"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -43,6 +44,18 @@ func TestADatabaseBehindASymbolicLinkIsJudgedByItsOwnDisk(t *testing.T) {
 	assert.NoError(t, errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)))
 	found := storeFindings(t.Context(), "", &config.Config{Storage: config.Storage{Path: link}})
 	assert.True(t, len(found) != 0 && strings.HasSuffix(found[0].String(), "(at "+filepath.Dir(file)+")"), found)
+}
+
+func TestASetupThatCannotBeUsedLeavesNoFiles(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "ticketrail")
+	s := NewSetup()
+	s.Timezone = "Mars/Base"
+	if _, err := s.Write(t.Context(), filepath.Join(folder, "ticketrail.yaml")); err == nil {
+		t.Error("it is written")
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is still there: %v", err)
+	}
 }
 
 // writeCertificate writes a certificate and its key into one file, as the daemon does.
