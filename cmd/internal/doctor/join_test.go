@@ -35,15 +35,16 @@ func TestDoctorSaysOnceWhatTheDaemonSays(t *testing.T) {
 	at := func(id string) finding.Finding {
 		return finding.Finding{ID: id, Subject: "grill", Station: true, Text: id}
 	}
+	other := finding.Finding{Subject: "disk", Station: true}
 	fault := func(id string) finding.Finding { return finding.New(id, finding.Fail, id, "", "") }
 	for name, c := range map[string]struct {
 		said, found finding.Finding
 		both        bool
 	}{
 		"a station":                     {at("station/grill/paper_out"), at("station/grill/unreachable"), false},
-		"a station that is called disk": {finding.Fine("disk", ""), finding.Finding{Subject: "disk", Station: true}, true},
+		"a station that is called disk": {finding.Fine("disk", ""), other, true},
 		"a fact":                        {finding.Fine("disk", "of the daemon"), finding.Fine("disk", ""), false},
-		"a fault":                       {fault("certificate/expires/webhook"), fault("certificate/expires/webhook"), false},
+		"a fault":                       {fault("tls/expires"), fault("tls/expires"), false},
 		"another subject":               {finding.Fine("orders", ""), fault("port/metrics.listen"), true},
 		"a fault of a fine subject":     {finding.Fine("disk", ""), fault("disk/volatile"), true},
 		"a second fault of a subject":   {fault(finding.DiskLow), fault("disk/volatile"), true},
