@@ -203,12 +203,7 @@ func TestWhatTheServersDoNotConfirmIsNotAcknowledged(t *testing.T) {
 func TestARelayThatStopsKeepsNoBoxWaiting(t *testing.T) {
 	_, venue, d := oneVenue(t)
 	stopping, stop := context.WithCancel(t.Context())
-	answered := make(chan int, 1)
-	go func() {
-		status, _, _ := d.ask(t, "GET", source.PathNext, tokenOf(venue), "")
-		answered <- status
-	}()
-	waitFor(t, "the box waits", func() bool { return d.waits(venue) == 1 })
+	answered := d.poll(t, venue)
 	stop()
 	if err := d.Run(stopping); err != nil {
 		t.Error(err)
@@ -219,6 +214,18 @@ func TestARelayThatStopsKeepsNoBoxWaiting(t *testing.T) {
 	if got, _, _ := d.ask(t, "GET", source.PathNext, tokenOf(venue), ""); got == http.StatusOK {
 		t.Errorf("a new one is answered %d", got)
 	}
+}
+
+// poll has a box wait, and returns how it is answered.
+func (r *relay) poll(t *testing.T, venue string) (answered <-chan int) {
+	t.Helper()
+	answer := make(chan int, 1)
+	go func() {
+		status, _, _ := r.ask(t, "GET", source.PathNext, tokenOf(venue), "")
+		answer <- status
+	}()
+	waitFor(t, "the box waits", func() bool { return r.waits(venue) == 1 })
+	return answer
 }
 
 // ask sends one request to a relay.

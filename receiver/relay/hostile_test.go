@@ -121,12 +121,7 @@ func TestARenewedTokenEndsTheOneBeforeAlsoOfABoxThatWaits(t *testing.T) {
 	_, s := oneNode(t)
 	venue, other := addVenue(t, s), addVenue(t, s)
 	d := openDoor(t, s)
-	answered := make(chan int, 1)
-	go func() {
-		status, _, _ := d.ask(t, "GET", source.PathNext, tokenOf(venue), "")
-		answered <- status
-	}()
-	waitFor(t, "the box waits", func() bool { return d.waits(venue) == 1 })
+	answered := d.poll(t, venue)
 	d.SetVenues([]VenueEntry{{ID: venue, Token: HashToken("new")}, {ID: other, Token: "no token"}}, true)
 	if got := <-answered; got != http.StatusUnauthorized {
 		t.Errorf("a box that waited is answered %d", got)

@@ -83,48 +83,46 @@ func siteOf(now time.Time, s store.Site) Site {
 	return out
 }
 
-// find adds a finding. Its id stays the same while the numbers in its text change.
-func (o *Overview) find(id string, level finding.Level, subject, text, do string) {
+// find adds a finding about the first word of its id, which stays the same while the numbers in its text change.
+func (o *Overview) find(id string, level finding.Level, text, do string) {
+	subject, _, _ := strings.Cut(id, "/")
 	o.Findings = append(o.Findings, finding.Finding{ID: id, Level: level, Subject: subject, Text: text, Do: do})
 }
 
-// venue adds a finding about a venue.
-func (o *Overview) venue(id, what string, level finding.Level, text, do string) {
-	o.find("venue/"+id+"/"+what, level, "venue", text, do)
+func (o *Overview) fine(subject, text string) {
+	o.Findings = append(o.Findings, finding.Fine(subject, text))
 }
 
 func (o *Overview) findSite(s Site) {
-	away, waits := o.At.Sub(s.LastSeen), ""
+	find := func(what string, level finding.Level, text, do string) {
+		o.find("venue/"+s.ID+"/"+what, level, s.Name+text, do)
+	}
+	away, silent, waits := o.At.Sub(s.LastSeen), "was never heard of", ""
+	if !s.LastSeen.IsZero() {
+		silent = "was not heard of for " + finding.Age(away)
+	}
 	if s.Waiting > 0 {
 		waits = fmt.Sprintf("; %d requests wait, the oldest for %s", s.Waiting, finding.Age(o.At.Sub(s.Oldest)))
 	}
 
-	silent := "was not heard of for " + finding.Age(away)
-	if s.LastSeen.IsZero() {
-		silent = "was never heard of"
-	}
-
 	if o.At.Sub(s.TwoBoxes) < twoBoxesFor {
-		o.venue(s.ID, "two_boxes", finding.Fail, s.Name+": two boxes fetch its orders with the same token, and each "+
-			"gets a part",
+		find("two_boxes", finding.Fail, ": two boxes fetch its orders with the same token, and each gets a part",
 			"switch one of them off; if one was lost, ticketrail relay venues renew "+s.ID)
 	}
 
 	switch {
 	case s.Waiting > 0 && o.Stream.MaxAge > 0 && o.At.Sub(s.Oldest) > o.Stream.MaxAge*3/4:
-		o.venue(s.ID, "loses_orders", finding.Fail, s.Name+" is about to lose orders: a request is kept for "+
+		find("loses_orders", finding.Fail, " is about to lose orders: a request is kept for "+
 			finding.Age(o.Stream.MaxAge)+waits, "bring its box online, or raise nats.dedup_retention")
 	case away > offlineFor && (s.Waiting > 0 || s.Open != nil && *s.Open):
-		o.venue(s.ID, "box_away", finding.Fail, s.Name+": its box "+silent+waits,
-			"call the venue: is the box on, is it online?")
+		find("box_away", finding.Fail, ": its box "+silent+waits, "call the venue: is the box on, is it online?")
 	case away > offlineFor && s.Open == nil:
-		o.venue(s.ID, "box_away", finding.Warn, s.Name+": its box "+silent, "")
+		find("box_away", finding.Warn, ": its box "+silent, "")
 	case s.Online && s.Waiting > 0 && o.At.Sub(s.Oldest) > stuckFor:
-		o.venue(s.ID, "not_taken", finding.Fail, s.Name+": its box is there and takes nothing"+waits,
+		find("not_taken", finding.Fail, ": its box is there and takes nothing"+waits,
 			"run ticketrail status on the box")
 	case s.Online && s.Report.Problems > 0:
-		o.venue(s.ID, "box_problems", finding.Warn, s.Name+": its box needs a person",
-			"run ticketrail status on the box")
+		find("box_problems", finding.Warn, ": its box needs a person", "run ticketrail status on the box")
 	}
 }
 
@@ -139,43 +137,35 @@ func (o *Overview) findStream() {
 
 	switch {
 	case used > almostFull:
-		o.find("stream/full", finding.Fail, "stream", "nearly full, and a full one refuses orders: "+text, do)
+		o.find("stream/full", finding.Fail, "nearly full, and a full one refuses orders: "+text, do)
 	case used > nearlyFull:
-		o.find("stream/fills", finding.Warn, "stream", text, do)
+		o.find("stream/fills", finding.Warn, text, do)
 	default:
-		o.find("", finding.OK, "stream", text, "")
+		o.fine("stream", text)
 	}
 
 	if st.Differs != "" {
-		o.find("stream/differs", finding.Warn, "stream", "it is not as this relay.yaml says: "+st.Differs,
+		o.find("stream/differs", finding.Warn, "it is not as this relay.yaml says: "+st.Differs,
 			"correct the file; or restart a relay, with --shrink if the stream shall become smaller")
 	}
 }
 
 func (o *Overview) findServers() {
-	st := o.Stream
-	behind := slices.Clone(st.Behind)
+	behind, online := slices.Clone(o.Stream.Behind), 0
 	for _, s := range o.Sites {
 		behind = append(behind, s.Behind...)
-	}
-
-	slices.Sort(behind)
-	o.Behind = slices.Compact(behind)
-	if len(o.Behind) > 0 {
-		o.find("servers/behind", finding.Fail, "servers", strings.Join(o.Behind, ", ")+" is down or behind: if "+
-			"another one ends too, no orders are accepted",
-			"curl http://127.0.0.1:8222/healthz there says how it is; if its disk is full, make room, then systemctl "+
-				"restart nats-server")
-	} else {
-		o.find("", finding.OK, "servers", fmt.Sprintf("%d of %[1]d have every request", st.Servers), "")
-	}
-
-	online := 0
-	for _, s := range o.Sites {
 		if s.Online {
 			online++
 		}
 	}
+	o.fine("venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)))
 
-	o.find("", finding.OK, "venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)), "")
+	slices.Sort(behind)
+	if o.Behind = slices.Compact(behind); len(o.Behind) == 0 {
+		o.fine("servers", fmt.Sprintf("%d of %[1]d have every request", o.Stream.Servers))
+		return
+	}
+	o.find("servers/behind", finding.Fail, strings.Join(o.Behind, ", ")+" is down or behind: if another one ends "+
+		"too, no orders are accepted", "curl http://127.0.0.1:8222/healthz there says how it is; if its disk is full, "+
+		"make room, then systemctl restart nats-server")
 }

@@ -80,8 +80,8 @@ func (s *server) venues() int {
 
 // reload applies the file as it is now, completely or not at all.
 func (s *server) reload() {
-	s.notify(daemon.Reloading())
-	defer func() { s.notify("READY=1\nSTATUS=" + s.status()) }()
+	s.o.Notify(daemon.Reloading())
+	defer func() { s.o.Notify("READY=1\nSTATUS=" + s.status()) }()
 	conf, err := config.LoadRelay(s.o.ConfigPath)
 	if err != nil {
 		s.loaded.Reloaded(s.log, nil, nil, err)

@@ -35,15 +35,15 @@ import (
 	store "ticketrail/receiver/relay"
 )
 
-// Options configure a relay. ConfigPath is required.
+// Options configure a relay. ConfigPath and Notify are required.
 type Options struct {
-	ConfigPath       string           // read now and at every reload
-	Webhook, Metrics net.Listener     // used instead of listeners at the configured addresses, for tests
-	Reload           <-chan os.Signal // triggers a reload for each value
-	Notify           func(state string)
-	WatchdogEvery    time.Duration // the interval of watchdog notifications; 0: none
-	Shrink           bool          // the stream may become shorter or smaller, see store.Options
-	Log              io.Writer     // nil discards it
+	ConfigPath       string             // read now and at every reload
+	Webhook, Metrics net.Listener       // used instead of listeners at the configured addresses, for tests
+	Reload           <-chan os.Signal   // triggers a reload for each value
+	Notify           func(state string) // tells systemd
+	WatchdogEvery    time.Duration      // the interval of watchdog notifications; 0: none
+	Shrink           bool               // the stream may become shorter or smaller, see store.Options
+	Log              io.Writer          // nil discards it
 }
 
 // A server is one relay.
@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) error {
 	<-running.Done()
 
 	relay.log.Info("stopping", "reason", context.Cause(running))
-	relay.notify("STOPPING=1\nSTATUS=answering the current requests")
+	relay.o.Notify("STOPPING=1\nSTATUS=answering the current requests")
 	err = parts.Wait()
 	relay.log.Info("stopped")
 
@@ -130,7 +130,7 @@ func (s *server) serve(ctx context.Context, run func(string, func(context.Contex
 	}
 
 	s.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", s.venues())
-	s.notify("READY=1\nSTATUS=" + s.status())
+	s.o.Notify("READY=1\nSTATUS=" + s.status())
 	s.wait(ctx)
 	return nil
 }
@@ -145,7 +145,7 @@ func (s *server) wait(ctx context.Context) {
 			s.reload()
 		case <-tick.C:
 			// Also while no orders are accepted: the cause is on the servers, and a restart would not cure it.
-			s.notify("WATCHDOG=1\nSTATUS=" + s.status())
+			s.o.Notify("WATCHDOG=1\nSTATUS=" + s.status())
 		case <-ctx.Done():
 			return
 		}
@@ -195,7 +195,7 @@ func (s *server) insist(ctx context.Context, do func(context.Context) error) err
 			last = err.Error()
 			s.log.Warn("the relay waits for its servers", "err", err)
 		}
-		s.notify("STATUS=" + s.status())
+		s.o.Notify("STATUS=" + s.status())
 		pause(ctx, openAgain/2+rand.N(openAgain)) // not at the same time as another relay, again
 	}
 	return ctx.Err()
@@ -219,12 +219,6 @@ func (s *server) openStream(ctx context.Context) error {
 func storeOptions(c *config.Relay) store.Options {
 	return store.Options{Replicas: c.NATS.Replicas, MaxAge: c.NATS.DedupRetention, MaxBytes: int64(c.NATS.MaxBytes),
 		MaxBody: int64(c.Receiver.MaxBody)}
-}
-
-func (s *server) notify(state string) {
-	if s.o.Notify != nil {
-		s.o.Notify(state)
-	}
 }
 
 // notReady says why no orders are accepted; empty if they are.

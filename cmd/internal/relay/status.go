@@ -43,15 +43,14 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 
 	overview.At = time.Now()
 	if err != nil {
-		overview.find("servers/unread", finding.Fail, "servers", "not everything could be read: "+
+		overview.find("servers/unread", finding.Fail, "not everything could be read: "+
 			strings.ReplaceAll(err.Error(), "\n", "; "), "look at the nodes: systemctl status nats-server")
 	}
 
 	for i, err := range nodes {
 		if err != nil {
 			node := conf.NATS.URLs[i]
-			overview.find("servers/node/"+node, finding.Fail, "servers",
-				fmt.Sprintf("node %s cannot be read: %v", node, err),
+			overview.find("servers/node/"+node, finding.Fail, fmt.Sprintf("node %s cannot be read: %v", node, err),
 				"look there: systemctl status nats-server")
 		}
 	}
@@ -73,7 +72,7 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	boxes, relays, boxesErr := stream.Boxes(limited)
 	o, _, err = look(ctx, stream, boxes)
 	if relays == 0 {
-		o.find("relays/none", finding.Fail, "relays", "no relay answers: no order is taken, and no box can fetch one",
+		o.find("relays/none", finding.Fail, "no relay answers: no order is taken, and no box can fetch one",
 			"systemctl status ticketrail-relay on each")
 	}
 	return o, errors.Join(boxesErr, err)
