@@ -43,7 +43,7 @@ func TestTicketsShowTheNamesAndTheTimeOfTheServiceAlsoWithoutItAfterARestart(t *
 		k.Advance(refreshTime)
 		want("later", strings.ToUpper(one.ID), one.Name, "America/New_York")
 		k.Stop()
-		k.service = hanging{}
+		k.service = hanging
 		k.Start()
 		want("after a restart", two.ID, two.Name, "America/New_York")
 		k.reload(func(c *config.Config) {
@@ -58,10 +58,10 @@ func TestAServiceThatFailsOrHangsDelaysNothing(t *testing.T) {
 	runDaemon(t, func(k *testDaemon) { alone = k.timings() }, "grill")
 	t.Log("without a service:\n" + alone)
 	for name, setup := range map[string]func(*testDaemon){
-		"hangs":   func(k *testDaemon) { k.service = hanging{}; k.configureService() },
-		"refuses": func(k *testDaemon) { k.service = refusing{}; k.configureService() },
+		"hangs":   func(k *testDaemon) { k.service = hanging; k.configureService() },
+		"refuses": func(k *testDaemon) { k.service = refusing; k.configureService() },
 		"has a secret that is gone": func(k *testDaemon) {
-			k.service = refusing{}
+			k.service = refusing
 			k.configureService()
 			k.Conf.Service.ClientSecretFile = "/gone"
 		},
@@ -177,19 +177,15 @@ func employee(n int) sim.Employee {
 }
 
 // hanging never answers; refusing fails at once.
-type (
-	hanging  struct{}
-	refusing struct{}
+var (
+	hanging = roundTripper(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, context.Cause(r.Context())
+	})
+	refusing = roundTripper(func(*http.Request) (*http.Response, error) {
+		return nil, errors.New("connection refused")
+	})
 )
-
-func (hanging) RoundTrip(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, context.Cause(r.Context())
-}
-
-func (refusing) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("connection refused")
-}
 
 // timings are the times that a start, an answer, a ticket and a stop take, by the bubble's clock.
 func (k *testDaemon) timings() string {
