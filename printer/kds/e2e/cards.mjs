@@ -1,7 +1,8 @@
 // What a cook reads on the cards and at the edge, and how.
 
 import {
-  NO_WORKER, SCREENS, assert, chip, clipped, equal, heads, open, press, texts, theEdgeIsLegible, until, violations,
+  NO_WORKER, SCREENS, assert, chip, clipped, equal, heads, open, press, resize, texts, theEdgeIsLegible, until,
+  violations,
 } from "./harness.mjs";
 import { cannedOrder as order } from "./canned.mjs";
 import { evening } from "./evening.mjs";
@@ -13,18 +14,19 @@ export async function whatTheEdgeSaysIsLegibleAndNoNumberIsCut(server, browser) 
   Object.assign(server.orders[56], { must_ack_alarm: true });
   Object.assign(server.orders[57], { received: Date.now() - 2e6 });
   Object.assign(server.orders[58].tickets[0], { seen: 0, at: 1 });
-  for (const [width, height] of [...SCREENS, [390, 844]])
-    for (const size of ["auto", "xl"]) {
-      const page = await open(browser, server, "hot-line", { viewport: { width, height }, settings: { size } });
-      server.put(order(200, ["Soup"], { number: "#40961" }));
-      await chip(page, "new").waitFor();
-      for (const kind of ["void", "allergy", "late", "unseen"]) await chip(page, kind).waitFor();
+  for (const size of ["auto", "xl"]) {
+    const page = await open(browser, server, "hot-line", { settings: { size } });
+    server.put(order(200, ["Soup"], { number: "#40961" }));
+    for (const [width, height] of [...SCREENS, [390, 844]]) {
+      await resize(page, width, height);
+      for (const kind of ["new", "void", "allergy", "late", "unseen"]) await chip(page, kind).waitFor();
       const at = " at " + width + " " + size;
       const inBar = await theEdgeIsLegible(page, at);
       assert(inBar.some((t) => t.text.includes("#ORDER-2026-000001234")), "the whole number" + at);
-      await page.context().close();
-      server.orders.pop();
     }
+    await page.context().close();
+    server.orders.pop();
+  }
 }
 
 export async function eachCourseIsOnACardOnceAndSeatsAreAtTheirLines(server, browser) {
