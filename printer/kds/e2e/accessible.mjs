@@ -20,7 +20,7 @@ const URGENT = "#cover p, #live.not, .voided, .alarm, .section.void, .line.void 
 // prepare gives a server orders in every state.
 function prepare(server, pass) {
   server.setup.pass = pass;
-  const all = [...marked(), ...evening(9), bowl(70)];
+  const all = [...marked(pass ? 30 : 50), ...evening(9), bowl(70)]; // a row of a pass has nine parts
   const late = { bumped_clock: "19:10", ticket: { added: true, clock: "19:20" } };
   all.unshift(order(71, [{ name: "Soup", void: true }], late));
   server.orders = pass ? all.map(withParts) : all;

@@ -56,9 +56,9 @@ export function atThePass(o, i) {
   return { ...o, ready, cancelled, must_ack_void: false, parts };
 }
 
-// marked returns orders with every mark that a card can have, on more than one page. No letter of their data is
-// Latin.
-export function marked() {
+// marked returns orders with every mark that a card can have, and so many plain ones that they are on more than one
+// page. No letter of their data is Latin.
+export function marked(plain = 50) {
   const unusual = {
     for: "7", down: "printer", refused_by: ["8"], duplicate: true, reprint: true, refire: true, no_route: true,
     paper: "9", added: true, clock: "19:40",
@@ -86,7 +86,7 @@ export function marked() {
     cannedOrder(6, [read], { age: 900, alarms: alarm.alarms, alarm_acked_at: 1 }),
     cannedOrder(7, ["魚"], { number: "", kind: "test" }),
     cannedOrder(8, ["魚"], { number: "", table: "", kind: "slip" }),
-    ...Array.from({ length: 50 }, (_, i) => cannedOrder(9 + i, ["魚", "肉", "米"])),
+    ...Array.from({ length: plain }, (_, i) => cannedOrder(9 + i, ["魚", "肉", "米"])),
     cannedOrder(60, ["魚"], { voids, must_ack_void: true }), cannedOrder(61, ["魚"], alarm),
     cannedOrder(62, ["魚"], { age: 900 }), cannedOrder(63, ["魚"], { ticket: { seen: 0, at: 1 } }),
     cannedOrder(64, [{ name: "魚", course: "#1 · Table 9 · 19:41 · Wanted 20:15 · 甲" }], {
