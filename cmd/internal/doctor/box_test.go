@@ -46,7 +46,7 @@ func TestADatabaseBehindASymbolicLinkIsJudgedByItsOwnDisk(t *testing.T) {
 	assert.True(t, len(found) != 0 && strings.HasSuffix(found[0].String(), "(at "+filepath.Dir(file)+")"), found)
 }
 
-func TestASetupThatCannotBeUsedLeavesNoFiles(t *testing.T) {
+func TestASetupThatCannotBeUsedLeavesNoFilesAndAFolderMayBeThere(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "ticketrail")
 	s := NewSetup()
 	s.Timezone = "Mars/Base"
@@ -56,6 +56,11 @@ func TestASetupThatCannotBeUsedLeavesNoFiles(t *testing.T) {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
+
+	s.Timezone = "UTC"
+	assert.NoError(t, os.Mkdir(folder, 0o700)) // somebody else has made it
+	_, err := s.Write(t.Context(), filepath.Join(folder, "ticketrail.yaml"))
+	assert.NoError(t, err)
 }
 
 // writeCertificate writes a certificate and its key into one file, as the daemon does.
