@@ -58,18 +58,19 @@ func TestWhoShowsAWrongTokenAndSendsNoBodyKeepsNoConnectionForLong(t *testing.T)
 	}
 }
 
-// TestWhoReadsSlowlyKeepsAFewRequestsInMemory: the same one is handed out every few seconds.
+// TestWhoReadsSlowlyKeepsAFewRequestsInMemory: the same one is handed out every few seconds. Only the newest poll
+// waits.
 func TestWhoReadsSlowlyKeepsAFewRequestsInMemory(t *testing.T) {
 	_, venue, d := oneVenue(t)
-	in := 0
+	in, ended := 0, 0
 	for range 2 * pollsOfVenue { // none of which is written to its end
-		p := &poll{venue: venue, token: HashToken(tokenOf(venue)), end: func(error) {}}
+		p := &poll{venue: venue, token: HashToken(tokenOf(venue)), end: func(error) { ended++ }}
 		if d.enter(p) == "" {
 			in++
 		}
 	}
-	if in != pollsOfVenue {
-		t.Errorf("%d are in memory, want %d", in, pollsOfVenue)
+	if in != pollsOfVenue || ended != in-1 {
+		t.Errorf("%d are in memory, want %d; %d were ended", in, pollsOfVenue, ended)
 	}
 }
 
