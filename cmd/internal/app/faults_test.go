@@ -318,6 +318,9 @@ func wantRefusedStart(t *testing.T, text, id, cause, advice string) {
 	if !strings.HasPrefix(fault.Error(), id+": "+cause) || !strings.HasSuffix(fault.Error(), ": "+fault.Do) {
 		t.Errorf("the journal ends with %q", fault)
 	}
+	if id == "port/metrics.listen" { // of it doctor knows by ss
+		slow.Test(t, "ss")
+	}
 	found, _ := doctor.Box{}.Look(t.Context(), path)
 	wantSame(t, fault.Finding, withID(t, found, id))
 }

@@ -53,7 +53,7 @@ type Station interface {
 	EndPause() bool
 }
 
-// common has the methods of a station without backups of its own, conditions and pauses.
+// common is for stations that have no conditions and make no pauses, and do not wrap their backup.
 type common struct{}
 
 func (common) WrapBackup(backup dispatch.Station) dispatch.Station { return backup }
