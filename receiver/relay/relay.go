@@ -150,9 +150,13 @@ func (s *Stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 		return stream, nil
 	}
 	changed, err := s.js.UpdateStream(ctx, want)
-	if isFull(err) && want.Replicas == have.Replicas { // a relay with the stream of before is better than none
-		s.log.Error("the stream stays as it is", "differ", differ, "err", explain(err))
-		return stream, nil
+	if isFull(err) && want.Replicas == have.Replicas { // a relay with the size of before is better than none
+		s.log.Error("the stream stays as large as it is", "differ", differ, "err", explain(err))
+		want.MaxBytes = have.MaxBytes
+		if differ = differences(have, want); differ == "" {
+			return stream, nil
+		}
+		changed, err = s.js.UpdateStream(ctx, want)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("change it (%s): %w; correct the relay's configuration, or change or remove the stream "+

@@ -16,9 +16,11 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
+	"ticketrail/receiver/relay/natstest"
 )
 
 // TestAcceptStoresARequestOnceAndAConflictBesideIt: the answers are as from the box's own queue.
@@ -259,6 +261,24 @@ func TestAnOldConfigurationOfARelayDeletesNoOrder(t *testing.T) {
 	if state, err = s.State(t.Context()); err != nil || state.MaxBytes != larger.MaxBytes ||
 		state.MaxAge != larger.MaxAge {
 		t.Errorf("a larger one has %+v, %v", state, err)
+	}
+}
+
+// TestAStreamThatWouldForgetOrdersIsChangedAlsoIfItsDiskIsTooSmall for the size that is configured.
+func TestAStreamThatWouldForgetOrdersIsChangedAlsoIfItsDiskIsTooSmall(t *testing.T) {
+	e := natstest.Start(t, "", func(o *natstest.Options) { o.JetStreamMaxStore = 32 << 20 })
+	nc := connect(t, e.URL())
+	js, err := jetstream.New(nc)
+	assert.NoError(t, err)
+	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: StreamName, Subjects: []string{subjects + ".>"},
+		Replicas: 1, MaxBytes: 1 << 20, Discard: jetstream.DiscardOld})
+	assert.NoError(t, err)
+
+	s, err := Open(t.Context(), nc, testOptions(1))
+	assert.NoError(t, err)
+	got := s.stream.CachedInfo().Config
+	if got.Discard != jetstream.DiscardNew || got.MaxBytes != 1<<20 {
+		t.Errorf("%v, %d bytes", got.Discard, got.MaxBytes)
 	}
 }
 

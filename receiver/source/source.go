@@ -178,7 +178,10 @@ func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
 	}
 
 	s.took(err == nil, a.behind)
-	return s.ack(ctx, ack)
+	if err = s.ack(ctx, ack); err != nil { // the relay hands out no other request until it has the answer
+		s.failed(err, nil)
+	}
+	return err
 }
 
 // next asks the relay for the oldest request that was not acknowledged; nil: there is none. With ErrNever there is one

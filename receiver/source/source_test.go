@@ -69,6 +69,32 @@ func TestALargeRequestComesOverASlowLine(t *testing.T) {
 	})
 }
 
+// TestWhatKeepsOrdersBackIsSaid: an acknowledgement that fails keeps the relay from handing out the next request, and
+// many requests that wait are known with the time since when.
+func TestWhatKeepsOrdersBackIsSaid(t *testing.T) {
+	for _, acked := range []int{http.StatusNoContent, http.StatusBadRequest} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newTestSource(func(r *http.Request) (*http.Response, error) {
+				if r.Method == http.MethodPost {
+					return answer(acked, nil, strings.NewReader("no request has this handle")), nil
+				}
+				time.Sleep(time.Second)
+				header := http.Header{HeaderHandle: {"h"}, HeaderBehind: {"500"}}
+				return answer(http.StatusOK, header, strings.NewReader("{}")), nil
+			}, func(context.Context, Arrival) error { return nil })
+
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			_ = s.Run(ctx)
+
+			now := s.Status()
+			if now.Err != nil != (acked == http.StatusBadRequest) || time.Since(now.Since) < 9*time.Minute {
+				t.Errorf("%d: %v, and so many wait for %v", acked, now.Err, time.Since(now.Since))
+			}
+		})
+	}
+}
+
 func newTestSource(ask roundTripper, take func(context.Context, Arrival) error) *Source {
 	return New(Options{URL: "https://relay", Token: func() (string, error) { return "token", nil }, Transport: ask,
 		Take: take, Report: func() Report { return Report{} }})

@@ -64,11 +64,12 @@ func (s *Source) reached(a *Arrival) {
 	}
 
 	s.status.Down, s.status.Reported, s.stored = time.Time{}, time.Now(), time.Time{}
-	s.behind(0)
+	waiting := uint64(0)
 	if a != nil {
 		s.stored = time.Now().Add(-a.Age)
-		s.behind(a.behind + 1)
+		waiting = a.behind + 1
 	}
+	s.behind(waiting)
 	if wasDown {
 		s.log.Info("connected to the relay", "behind", s.status.Behind)
 	}

@@ -26,7 +26,7 @@ const (
 	HeaderBox      = "Ticketrail-Box"      // of a box: a [Box] as JSON
 	HeaderVenue    = "Ticketrail-Venue"    // of a box: the venue that it prints for
 	HeaderHandle   = "Ticketrail-Handle"   // the name of the request in its acknowledgement
-	HeaderID       = "Ticketrail-Id"       // its id, or the beginning of it, for the box's log
+	HeaderID       = "Ticketrail-Id"       // its id, for the box's log
 	HeaderDevice   = "Ticketrail-Device"   //
 	HeaderReceived = "Ticketrail-Received" // by the relay's clock: RFC 3339 with nanoseconds
 	HeaderAge      = "Ticketrail-Age"      // since it was stored, by the servers' clocks: a Go duration

@@ -33,6 +33,9 @@ func TestAVenueThatARelayDoesNotKnowIsRefusedOnlyIfItsListIsNew(t *testing.T) {
 	may(true, "it was read some time ago")
 	s.last.Store(&Overview{At: time.Now()})
 	may(false, "it was just read")
+	s.entries[bar] = store.VenueEntry{}
+	may(true, "it is in the list that was just read, and was not when the request began")
+	delete(s.entries, bar)
 	a.nc.Close()
 	may(true, "the relay is cut off")
 }

@@ -95,9 +95,14 @@ func (s *server) reload() {
 	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.start), nil)
 }
 
-// mayBeNewVenue says that a venue which this relay does not know may be one, because its list is old: after a 403 the
-// service gives an order up.
-func (s *server) mayBeNewVenue(context.Context, string) bool {
+// mayBeNewVenue says that a venue which this relay does not know may be one, because its list is old, or was when the
+// request began: after a 403 the service gives an order up.
+func (s *server) mayBeNewVenue(_ context.Context, id string) bool {
+	s.mu.Lock()
+	_, isListed := s.entries[id]
+	s.mu.Unlock()
+
 	latest := s.last.Load()
-	return latest == nil || time.Since(latest.At) > lookEvery+lookAgain || s.venues() == 0 || !s.nc.IsConnected()
+	isOld := latest == nil || time.Since(latest.At) > lookEvery+lookAgain
+	return isListed || isOld || s.venues() == 0 || !s.nc.IsConnected()
 }

@@ -55,12 +55,14 @@ func (s *server) look(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
 	overview, sites, err := look(attempt, s.stream, s.door.Boxes())
-	if err == nil {
-		s.last.Store(&overview)
-	}
+	var lost []store.VenueEntry
 	if err == nil || len(sites) > 0 {
-		s.restore(attempt, s.setVenues(sites, err == nil))
+		lost = s.setVenues(sites, err == nil)
 	}
+	if err == nil {
+		s.last.Store(&overview) // only now: until then the list in use is old
+	}
+	s.restore(attempt, lost)
 
 	// Who answers that has a majority behind it, so no other server has the stream.
 	if errors.Is(err, jetstream.ErrStreamNotFound) && s.openStream(ctx) == nil {
