@@ -197,7 +197,10 @@ type treeReader struct {
 
 // body reads one object, and nothing else.
 func (t *treeReader) body() error {
-	if kind := t.dec.PeekKind(); kind != '{' && kind != 0 { // 0 is an error, which value returns
+	if kind := t.dec.PeekKind(); kind != '{' {
+		if _, err := t.dec.ReadValue(); err != nil && kind != '[' {
+			return err
+		}
 		return &InvalidJSON{0, "want an object, got " + (Value{{kind: kind}}).typeName()}
 	}
 	if err := t.value(""); err != nil {

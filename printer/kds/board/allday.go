@@ -109,11 +109,11 @@ func modifiers(items []Item) (out []string) {
 	return out
 }
 
-// parseQuantity reads at most nine digits with a fraction of at most six, in millionths: three times 0.1 must be 0.3 on
+// parseQuantity reads at most six digits with a fraction of at most six, in millionths: three times 0.1 must be 0.3 on
 // the screen. Anything else is text.
 func parseQuantity(s string) (millionths int64, isNumber bool) {
 	whole, part, _ := strings.Cut(s, ".")
-	if len(whole) > 9 || len(part) > 6 || strings.Trim(whole+part, "0123456789") != "" {
+	if len(whole) > 6 || len(part) > 6 || strings.Trim(whole+part, "0123456789") != "" {
 		return 0, false
 	}
 	number, err := strconv.ParseFloat(s, 64)
