@@ -57,6 +57,7 @@ const (
 	// some 10 s more.
 	requestTimeout = 50 * time.Second
 	pageTimeout    = 20 * time.Second // for a client to read a part of a list of jobs
+	listTimeout    = 10 * time.Minute // for all of that list
 	backupTimeout  = time.Minute      // for a client to read a part of a backup: its disk is slow
 )
 
@@ -70,6 +71,8 @@ type Server struct {
 	mux   *http.ServeMux
 	page  *http.ServeMux // see [Server.ServePage]
 }
+
+const listRoute = "GET /v1/jobs"
 
 // New returns a Server. The paths begin with /v1 and stay, whatever [API] says: the version is a
 // header, so that any client gets a readable refusal.
@@ -99,7 +102,7 @@ func New(o Options) *Server {
 	}
 
 	server.mux.HandleFunc("GET /v1/database", server.database)
-	server.mux.HandleFunc("GET /v1/jobs", server.jobs)
+	server.mux.HandleFunc(listRoute, server.jobs)
 	server.page = server.pageRoutes()
 	return server
 }
@@ -143,7 +146,8 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	// Answered here, because the mux would answer with text that is not JSON.
-	if _, pattern := mux.Handler(r); pattern == "" {
+	_, pattern := mux.Handler(r)
+	if pattern == "" {
 		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
 		return
 	}
@@ -158,7 +162,11 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 
 	// A change that is waiting for the disk then may still be committed; the refusal says where to
 	// look.
-	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	limit := requestTimeout
+	if pattern == listRoute {
+		limit = listTimeout
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
 	mux.ServeHTTP(w, r.WithContext(ctx))
 }
