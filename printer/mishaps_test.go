@@ -67,7 +67,7 @@ var kinds = []kind{
 	{name: "answers everything twice", weaker: ticket.Sent, always: spoil(twice)},
 	{name: "answers DLE EOT with no trouble, always", always: spoil(noTrouble),
 		cause: after(3, set(virtual.PaperOut)), mend: clear(virtual.PaperOut)},
-	{name: "its interface answers, and it loses its power", early: true, items: 300, needs: status, stays: true,
+	{name: "its interface answers, and it loses its power", early: true, items: 700, needs: status, stays: true,
 		change: func(o *virtual.Options) { roomy(o); o.Clone.Early = true }, cause: breaksAtLine(3, -1)},
 	{name: "a Star printer that emulates ESC/POS", weaker: ticket.Sent, always: spoil(ahead("\x23\x86\x80\x90"))},
 	{name: "a till has asked for its model", always: spoil(ahead("_EPSON TM-T88VI\x00"))},
