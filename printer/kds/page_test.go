@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -24,18 +25,15 @@ func TestHostileTextOnAPageIsText(t *testing.T) {
 				VenueName: s, Notes: []string{s}, Received: time.Now(),
 				Lines: []ticket.Line{{Quantity: s, Name: s, Notes: []string{s}, Seat: s, Course: s}},
 			}
-			must(t, w.screens["hot-line"].Board().Add(t.Context(),
+			assert.NoError(t, w.screens["hot-line"].Board().Add(t.Context(),
 				ticket.Delivery{Job: uint64(i + 1), Ticket: tk, For: s, Down: s}))
 		}
 		_, page, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line")
 		for _, s := range hostile {
-			if strings.ContainsAny(s, "<>&") && strings.Contains(page, s) {
-				t.Errorf("the page has %q as it came", s)
-			}
+			assert.True(t, !strings.ContainsAny(s, "<>&") || !strings.Contains(page, s), s)
 		}
-		if strings.ContainsAny(page, "\x00\x1b\u202e\u2028") || !strings.Contains(page, `onerror=alert(1)`) {
-			t.Error("the page has control characters, or not the text")
-		}
+		assert.True(t, !strings.ContainsAny(page, "\x00\x1b\u202e\u2028") &&
+			strings.Contains(page, `onerror=alert(1)`), "the page has control characters, or not the text")
 	})
 }
 
@@ -53,21 +51,18 @@ var tooNewFor2020 = map[string]*regexp.Regexp{
 
 func TestThePageUsesNothingThatBrowsersOf2020DoNotKnow(t *testing.T) {
 	files, err := fs.Glob(os.DirFS("web"), "*")
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%v, %v", files, err)
-	}
+	assert.True(t, err == nil && len(files) >= 10, files, err)
 	for _, name := range files {
 		b, err := os.ReadFile("web/" + name)
-		must(t, err)
+		assert.NoError(t, err)
 		for ext, bad := range tooNewFor2020 {
 			if !strings.HasSuffix(name, ext) {
 				continue
 			}
 			for n, line := range strings.Split(string(b), "\n") {
-				if code, _, _ := strings.Cut(line, "//"); bad.MatchString(code) &&
-					!strings.HasPrefix(strings.TrimSpace(code), "/*") {
-					t.Errorf("web/%s:%d: %s", name, n+1, strings.TrimSpace(line))
-				}
+				code, _, _ := strings.Cut(line, "//")
+				assert.True(t, !bad.MatchString(code) || strings.HasPrefix(strings.TrimSpace(code), "/*"), name, n+1,
+					strings.TrimSpace(line))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 )
 
@@ -17,33 +18,23 @@ func TestAManagerPairsByTypingTheCodeThatATabletShows(t *testing.T) {
 			tablet := w.newTablet("192.168.1.20")
 			shown := w.code(tablet)
 			for _, path := range []string{"/manage", "/", "/screen/hot-line"} {
-				if _, body, _ := w.get(c, path); strings.Contains(strings.ReplaceAll(body, "-", ""),
-					strings.ReplaceAll(shown, "-", "")) {
-					t.Errorf("from %s: %s has a code that waits", from, path)
-				}
+				_, body, _ := w.get(c, path)
+				assert.True(t,
+					!strings.Contains(strings.ReplaceAll(body, "-", ""), strings.ReplaceAll(shown, "-", "")), from,
+					path)
 			}
 			code, text := w.typed(c, strings.ToLower(shown), "hot-line", ownPage()...)
-			if p := decode[kds.Pairing](t, text); code != http.StatusOK || p.Station != "hot-line" || p.Manager {
-				t.Errorf("from %s: %d %s", from, code, text)
-			}
-			if !w.maySee(tablet, "hot-line") || w.maySee(tablet, "cold") {
-				t.Errorf("from %s: the tablet sees something else", from)
-			}
-			if status, body, _ := w.get(c, "/manage"); status != http.StatusOK || !strings.Contains(body, m.ID) {
-				t.Errorf("from %s: %d, and the list lacks %s", from, status, m.ID)
-			}
+			p := decode[kds.Pairing](t, text)
+			assert.True(t, code == http.StatusOK && p.Station == "hot-line" && !p.Manager, from, code, text)
+			assert.True(t, w.maySee(tablet, "hot-line") && !w.maySee(tablet, "cold"), from)
+			status, body, _ := w.get(c, "/manage")
+			assert.True(t, status == http.StatusOK && strings.Contains(body, m.ID), from, status, m.ID)
 		}
-		if !w.maySee(manager, "hot-line") || !w.maySee(manager, "cold") {
-			t.Error("a manager cannot see every screen")
-		}
+		assert.True(t, w.maySee(manager, "hot-line") && w.maySee(manager, "cold"), "a manager cannot see every screen")
 		status, body, _ := w.get(manager, "/")
-		if status != http.StatusOK || !strings.Contains(body, `id="problems"`) {
-			t.Errorf("a manager's start page: %d", status)
-		}
+		assert.True(t, status == http.StatusOK && strings.Contains(body, `id="problems"`), status)
 		code, text := w.post(w.client("127.0.0.1"), "/manage/revoke", `{"id":"`+m.ID+`"}`, ownPage()...)
-		if code != http.StatusOK || w.maySee(manager, "hot-line") {
-			t.Errorf("after the pairing ended: %d %s", code, text)
-		}
+		assert.True(t, code == http.StatusOK && !w.maySee(manager, "hot-line"), code, text)
 	})
 }
 
@@ -56,74 +47,56 @@ func TestOnlyAManagerManagesAndNoOtherSiteReadsOrPressesAnything(t *testing.T) {
 		const cancel, read, press = "/manage/api/jobs/7/cancel", "/screen/hot-line/state", "/screen/hot-line/do"
 		bump := `{"id":"x","do":"bump",` + w.order("hot-line", 1) + `}`
 		for what, c := range w.intruders(tablet, manager, box) {
-			if got, text := w.typed(c.client, code, "hot-line", c.header...); got != c.want {
-				t.Errorf("%s pairs: %d %s, want %d", what, got, text, c.want)
-			}
-			if got, text := w.post(c.client, cancel, `{}`, c.header...); got != c.want {
-				t.Errorf("%s cancels: %d %s, want %d", what, got, text, c.want)
-			}
+			got, text := w.typed(c.client, code, "hot-line", c.header...)
+			assert.Equal(t, got, c.want, what, text)
+			got, text = w.post(c.client, cancel, `{}`, c.header...)
+			assert.Equal(t, got, c.want, what, text)
 			if c.want == http.StatusUnauthorized {
-				if got, _, h := w.get(c.client, "/manage", c.header...); got != http.StatusSeeOther ||
-					h.Get("Location") != "/" {
-					t.Errorf("%s: the page is answered %d", what, got)
-				}
+				got, _, h := w.get(c.client, "/manage", c.header...)
+				assert.True(t, got == http.StatusSeeOther && h.Get("Location") == "/", what, got)
 				for _, path := range []string{"/manage/api/state", read} {
-					if got, _, _ := w.get(c.client, path, c.header...); got != c.want {
-						t.Errorf("%s reads %s: %d", what, path, got)
-					}
+					got, _, _ := w.get(c.client, path, c.header...)
+					assert.Equal(t, got, c.want, what, path)
 				}
 			}
 			// A screen's pages may stand behind a proxy, and a program may press.
 			if what != "a cook's tablet" && what != "no browser" && what != "a proxy that says nothing" {
-				if got, _ := w.post(c.client, press, bump, c.header...); got < 400 || got == http.StatusNotFound {
-					t.Errorf("%s bumps: %d", what, got)
-				}
+				got, _ := w.post(c.client, press, bump, c.header...)
+				assert.True(t, got >= 400 && got != http.StatusNotFound, what, got)
 			}
 		}
-		if n, _ := w.screens["hot-line"].Board().Count(); n != 1 {
-			t.Error("one of them has bumped the ticket")
-		}
-		if got, _, _ := w.get(w.paired("192.168.1.22", "hot-line"), "/manage/api/state"); got != http.StatusForbidden {
-			t.Errorf("a cook's tablet reads: %d", got)
-		}
-		if w.maySee(tablet, "hot-line") || len(w.managed) > 0 {
-			t.Fatalf("one of them has paired the tablet, or asked the control API %q", w.managed)
-		}
+		n, _ := w.screens["hot-line"].Board().Count()
+		assert.Equal(t, n, 1, "one of them has bumped the ticket")
+		got, _, _ := w.get(w.paired("192.168.1.22", "hot-line"), "/manage/api/state")
+		assert.Equal(t, got, http.StatusForbidden)
+		assert.True(t, !w.maySee(tablet, "hot-line") && len(w.managed) <= 0, w.managed)
 
 		for station, c := range map[string]*http.Client{"": manager, "grill": box} {
-			if got, text := w.typed(c, code, station, own...); got != http.StatusNotFound {
-				t.Errorf("for the screen %q: %d %s", station, got, text)
-			}
+			got, text := w.typed(c, code, station, own...)
+			assert.Equal(t, got, http.StatusNotFound, station, text)
 		}
-		if _, text := w.typed(box, code, "hot-line", own...); !w.maySee(tablet, "hot-line") {
-			t.Errorf("now it cannot be paired at all: %s", text)
-		}
+		_, text := w.typed(box, code, "hot-line", own...)
+		assert.True(t, w.maySee(tablet, "hot-line"), text)
 		for _, host := range []string{"localhost", "127.0.0.1:9322", "[::1]:9322"} {
-			if got, _, _ := w.get(w.client("::1"), read, "Host", host); got != http.StatusOK {
-				t.Errorf("the box reads from %s: %d", host, got)
-			}
+			got, _, _ := w.get(w.client("::1"), read, "Host", host)
+			assert.Equal(t, got, http.StatusOK, host)
 		}
-		if got, text := w.post(box, press, bump, own...); got != http.StatusOK || !strings.Contains(text, `"done"`) {
-			t.Errorf("its own page bumps: %d %s", got, text)
-		}
+		got, text = w.post(box, press, bump, own...)
+		assert.True(t, got == http.StatusOK && strings.Contains(text, `"done"`), got, text)
 		for _, c := range []*http.Client{manager, box} {
 			got, _, h := w.get(c, "/manage/api/state")
-			if got != http.StatusOK || h.Get("Cache-Control") != "no-store" || h.Get("Content-Security-Policy") == "" {
-				t.Errorf("%d %v", got, h)
-			}
+			assert.True(t, got == http.StatusOK && h.Get("Cache-Control") == "no-store" &&
+				h.Get("Content-Security-Policy") != "", got, h)
 			w.post(c, cancel, `{}`, own...)
 		}
 		const who = "a browser on this computer: "
 		want := []string{"pairing " + m.ID + ": GET /state", "pairing " + m.ID + ": POST /jobs/7/cancel",
 			who + "GET /state", who + "POST /jobs/7/cancel"}
-		if !slices.Equal(w.managed, want) {
-			t.Errorf("the control API was asked %q", w.managed)
-		}
+		assert.True(t, slices.Equal(w.managed, want), w.managed)
 
 		w.post(box, "/manage/revoke", `{"id":"`+m.ID+`"}`, own...)
-		if got, _ := w.post(manager, cancel, `{}`, own...); got != http.StatusUnauthorized {
-			t.Errorf("a manager whose pairing ended: %d", got)
-		}
+		got, _ = w.post(manager, cancel, `{}`, own...)
+		assert.Equal(t, got, http.StatusUnauthorized)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/queuetest"
@@ -26,21 +27,15 @@ func TestAPickupBoardHasTheNumbersOfATakeawayUntilTheyAreSentOut(t *testing.T) {
 
 		box := w.client("127.0.0.1")
 		w.post(box, "/screen/hot-line/do", `{"id":"a","do":"bump",`+w.order("hot-line", 1)+`}`)
-		if got := e.want("pickup", "beat").data; got != `{"preparing":["43"],"ready":["41"]}` {
-			t.Errorf("after the bump: %s", got)
-		}
+		assert.Equal(t, e.want("pickup", "beat").data, `{"preparing":["43"],"ready":["41"]}`)
 		w.post(box, "/screen/pass/do", `{"id":"b","do":"bump",`+w.order("pass", 1)+`}`)
-		if got := e.want("pickup", "beat").data; got != `{"preparing":["43"],"ready":[]}` {
-			t.Errorf("after it was sent out: %s", got)
-		}
+		assert.Equal(t, e.want("pickup", "beat").data, `{"preparing":["43"],"ready":[]}`)
 		wantLive(t, w.screens["pass"], 0)
 
 		w.displays[2].PickupNames = true
 		w.server.Set(w.displays)
 		e = w.listen(c, "pass/pickup", "", "")
-		if got := e.want("pickup", "hello", "beat").data; got != `{"preparing":["43 Max","Zoe"],"ready":[]}` {
-			t.Errorf("with names: %s", got)
-		}
+		assert.Equal(t, e.want("pickup", "hello", "beat").data, `{"preparing":["43 Max","Zoe"],"ready":[]}`)
 	})
 }
 
@@ -55,30 +50,23 @@ func TestABrowserOfAPickupBoardSeesNothingElse(t *testing.T) {
 			"/screen/hot-line/pickup": http.StatusSeeOther, "/screen/pass%2Fpickup/state": http.StatusNotFound,
 			"/manage": http.StatusForbidden, "/screen/pass/timeline": http.StatusForbidden,
 		} {
-			if code, text, h := w.get(c, path); code != want || strings.Contains(text, "Priya") {
-				t.Errorf("%s: %d %s %s, want %d", path, code, h.Get("Location"), text, want)
-			}
+			code, text, h := w.get(c, path)
+			assert.True(t, code == want && !strings.Contains(text, "Priya"), path, code, h.Get("Location"), text, want)
 		}
-		if code, _ := w.post(c, "/screen/pass/do", `{"id":"a","do":"bump"}`); code != http.StatusForbidden {
-			t.Errorf("a command: %d", code)
-		}
-		if _, _, h := w.get(c, "/"); h.Get("Location") != "/screen/pass/pickup" {
-			t.Errorf("the start page leads to %s", h.Get("Location"))
-		}
+		code, _ := w.post(c, "/screen/pass/do", `{"id":"a","do":"bump"}`)
+		assert.Equal(t, code, http.StatusForbidden)
+		_, _, h := w.get(c, "/")
+		assert.Equal(t, h.Get("Location"), "/screen/pass/pickup")
 
 		stranger := w.newTablet("10.0.0.10")
-		if code, _, h := w.get(stranger, "/screen/pass/pickup"); code != 303 || h.Get("Location") != "/" {
-			t.Errorf("a stranger: %d %s", code, h.Get("Location"))
-		}
-		if code, _, _ := w.get(stranger, "/screen/pass/pickup/events"); code != http.StatusUnauthorized {
-			t.Errorf("a stranger's stream: %d", code)
-		}
-		if _, err := w.pair(w.code(stranger), "hot-line/pickup"); err == nil {
-			t.Error("paired with the pickup board of a screen that has none")
-		}
-		if code, _, _ := w.get(w.client("127.0.0.1"), "/screen/hot-line/pickup"); code != http.StatusNotFound {
-			t.Errorf("the pickup board of a screen: %d", code)
-		}
+		code, _, h = w.get(stranger, "/screen/pass/pickup")
+		assert.True(t, code == 303 && h.Get("Location") == "/", code, h.Get("Location"))
+		code, _, _ = w.get(stranger, "/screen/pass/pickup/events")
+		assert.Equal(t, code, http.StatusUnauthorized)
+		_, err := w.pair(w.code(stranger), "hot-line/pickup")
+		assert.True(t, err != nil, "paired with the pickup board of a screen that has none")
+		code, _, _ = w.get(w.client("127.0.0.1"), "/screen/hot-line/pickup")
+		assert.Equal(t, code, http.StatusNotFound)
 	})
 }
 
@@ -99,7 +87,7 @@ func (w *testServer) openPass(over ...string) *board.Pass {
 		of.Boards = append(of.Boards, w.screens[name].Board())
 	}
 	pass, err := board.OpenPass(of)
-	must(w.t, err)
+	assert.NoError(w.t, err)
 	own := openBoard(w.t, "pass", queuetest.NewStore())
 	w.screens["pass"] = kds.NewScreen(kds.ScreenOptions{Name: "pass", Board: own, Pass: pass})
 	w.displays = append(w.displays, kds.ServedScreen{Screen: w.screens["pass"], Zone: utc})

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/queuetest"
@@ -36,9 +37,8 @@ func TestWhatWasShownAndNotBumpedComesOutOfTheBackupWhenTheScreenIsDark(t *testi
 		paper.wantPrinted(t)
 		wantJobs(t, s.Board(), "1 3 |")
 		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
-		if got := k.states(); got != "shown shown shown sent" || k.sent.Load() != 1 {
-			t.Errorf("%s, sent %d times", got, k.sent.Load())
-		}
+		got := k.states()
+		assert.True(t, got == "shown shown shown sent" && k.sent.Load() == 1, got, k.sent.Load())
 	})
 }
 
@@ -48,9 +48,7 @@ func TestOpenTicketsThatCannotBeSentToPaperAreSentAgain(t *testing.T) {
 		time.Sleep(time.Minute)
 		paper.wantPrinted(t, shown)
 		wantPaper(t, s, map[uint64]string{1: "grill", 3: "grill"})
-		if k.sent.Load() != 4 {
-			t.Errorf("sent %d times", k.sent.Load())
-		}
+		assert.Equal(t, k.sent.Load(), 4)
 	})
 }
 
@@ -63,9 +61,7 @@ func TestATicketThatEndsAsShownWhileTheScreenIsDarkGoesToPaperToo(t *testing.T) 
 		leave()
 		time.Sleep(time.Minute)
 		out := strings.Join(paper.printed(), " ")
-		if strings.Count(out, "#4") != 1 || strings.Count(out, "#1") != 1 {
-			t.Errorf("came out: %q", out)
-		}
+		assert.True(t, strings.Count(out, "#4") == 1 && strings.Count(out, "#1") == 1, out)
 	})
 }
 
@@ -79,9 +75,7 @@ func TestTheBackupTakesTheCardOffTheBoardBeforeItPrints(t *testing.T) {
 		time.Sleep(time.Minute)
 		paper.wantPrinted(t, shown, "4 for hot-line (screen down), possible duplicate")
 		wantJobs(t, s.Board(), "1 3 | 4 2")
-		if s.WrapBackup(paper) != s.WrapBackup(paper) {
-			t.Error("a backup is not the same over a reload")
-		}
+		assert.Equal(t, s.WrapBackup(paper), s.WrapBackup(paper), "a backup is not the same over a reload")
 	})
 }
 
@@ -89,12 +83,10 @@ func TestTheBackupPrintsNothingWhileTheCardCannotBeTakenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, paper := queuetest.NewStore(), &fakePrinter{}
 		s := newTestScreen(t, store)
-		must(t, s.Board().Add(t.Context(), delivery(1)))
+		assert.NoError(t, s.Board().Add(t.Context(), delivery(1)))
 		store.Inject(queuetest.Failed)
 		proof, err := s.WrapBackup(paper).Print(t.Context(), delivery(1), noBegin)
-		if !ticket.IsUntouched(err) || !errors.Is(err, queuetest.ErrStorage) {
-			t.Errorf("%s, %v", proof, err)
-		}
+		assert.True(t, ticket.IsUntouched(err) && errors.Is(err, queuetest.ErrStorage), proof, err)
 		paper.wantPrinted(t)
 	})
 }
@@ -104,15 +96,13 @@ func TestATicketThatWasRefusedElsewhereSaysSoOnTheScreenAndAtItsBackup(t *testin
 	s := newTestScreen(t, store)
 	d := delivery(1)
 	d.For, d.RefusedBy = "fresh", []string{"fresh", "wall"}
-	must(t, s.Board().Add(t.Context(), d))
+	assert.NoError(t, s.Board().Add(t.Context(), d))
 	for _, b := range []*board.Board{s.Board(), openBoard(t, "hot-line", store)} {
-		if c := b.OrderWith(1).Tickets[0]; !slices.Equal(c.RefusedBy, d.RefusedBy) || c.Down != "" {
-			t.Errorf("%+v", c)
-		}
+		c := b.OrderWith(1).Tickets[0]
+		assert.True(t, slices.Equal(c.RefusedBy, d.RefusedBy) && c.Down == "", c)
 	}
-	if _, err := s.WrapBackup(paper).Print(t.Context(), d, noBegin); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.WrapBackup(paper).Print(t.Context(), d, noBegin)
+	assert.NoError(t, err)
 	paper.wantPrinted(t, "1 for fresh ( down)")
 }
 
@@ -129,9 +119,7 @@ func TestTheQueueOfADarkScreenComesOutOfItsBackupInOrder(t *testing.T) {
 		time.Sleep(time.Minute)
 		paper.wantPrinted(t, "OPEN ORDERS #1 #2 for hot-line (screen down)",
 			"3 for hot-line (screen down)", "4 for hot-line (screen down)", "5 for hot-line (screen down)")
-		if got := k.states(); got != "shown shown sent sent sent sent" {
-			t.Error(got)
-		}
+		assert.Equal(t, k.states(), "shown shown sent sent sent sent")
 		wantJobs(t, s.Board(), "1 2 | 5 4 3")
 		k.order(1)
 		time.Sleep(time.Minute)

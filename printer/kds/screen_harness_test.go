@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue"
@@ -124,17 +125,14 @@ func bump(t *testing.T, s *kds.Screen, job uint64) {
 	t.Helper()
 	o := s.Board().OrderWith(job)
 	r, err := s.Do(t.Context(), "a", board.Command{ID: "bump", Do: board.Bump, Order: o.Key, Version: o.Version})
-	if r.Outcome != board.Done || err != nil {
-		t.Errorf("%+v, %v", r, err)
-	}
+	assert.True(t, r.Outcome == board.Done && err == nil, r, err)
 }
 
 // wantShown prints a ticket, which a page confirms.
 func wantShown(t *testing.T, s *kds.Screen, d ticket.Delivery) {
 	t.Helper()
-	if proof, err := s.Print(t.Context(), d, noBegin); proof != ticket.Shown || err != nil {
-		t.Errorf("job %d: %s, %v", d.Job, proof, err)
-	}
+	proof, err := s.Print(t.Context(), d, noBegin)
+	assert.True(t, proof == ticket.Shown && err == nil, d.Job, proof, err)
 }
 
 func newTestScreen(t *testing.T, s kv.Store) *kds.Screen {
@@ -157,7 +155,7 @@ func withScreen(t *testing.T, f func(t *testing.T, k *screenHarness, s *kds.Scre
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "ticketrail.db")
 		q, err := queue.Open(queue.Options{Path: path, Reserve: -1, NoSync: true})
-		must(t, err)
+		assert.NoError(t, err)
 		q.SetStations([]string{"hot-line", "grill"})
 		d := dispatch.New(dispatch.Options{Queue: dispatch.From(q)})
 		k, paper := &screenHarness{t: t, q: q, d: d}, &fakePrinter{}
@@ -185,11 +183,9 @@ func withScreen(t *testing.T, f func(t *testing.T, k *screenHarness, s *kds.Scre
 		defer func() {
 			cancel()
 			watching.Wait()
-			must(t, k.d.Stop(ctx))
-			if n := q.Unaccounted(); n != 0 {
-				t.Errorf("%d jobs are unaccounted for", n)
-			}
-			must(t, q.Close())
+			assert.NoError(t, k.d.Stop(ctx))
+			assert.Equal(t, q.Unaccounted(), 0)
+			assert.NoError(t, q.Close())
 		}()
 		f(t, k, s, paper)
 	})
@@ -217,7 +213,7 @@ func (k *screenHarness) order(n int) {
 			Venue: d.Ticket.Venue, ID: d.Ticket.Request, Device: "d", Received: time.Now().UTC(), Body: []byte("{}"),
 			Drafts: []ticket.Draft{{Station: "hot-line", Ticket: d.Ticket}},
 		})
-		must(k.t, err)
+		assert.NoError(k.t, err)
 	}
 }
 
@@ -225,7 +221,7 @@ func (k *screenHarness) order(n int) {
 func (k *screenHarness) states() string {
 	k.t.Helper()
 	all, err := k.q.Jobs(context.Background(), queue.Filter{})
-	must(k.t, err)
+	assert.NoError(k.t, err)
 	var out []string
 	for _, j := range slices.Backward(all) {
 		out = append(out, string(j.State))

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 	"ticketrail/queue/dispatch"
 	"ticketrail/queue/queuetest"
@@ -20,27 +21,21 @@ func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, paper := newTestScreen(t, queuetest.NewStore()), &fakePrinter{}
 				defer s.Join("slow")()
-				if _, err := s.Print(t.Context(), delivery(1), noBegin); err == nil {
-					t.Fatal("shown by a page that says nothing")
-				}
+				_, err := s.Print(t.Context(), delivery(1), noBegin)
+				assert.True(t, err != nil, "shown by a page that says nothing")
 				say(s, func() {
 					paper.err = errors.New("connection reset")
-					if _, err := s.WrapBackup(paper).Print(t.Context(), delivery(1),
-						noBegin); err == nil {
-						t.Error("the paper came out")
-					}
+					_, err := s.WrapBackup(paper).Print(t.Context(), delivery(1), noBegin)
+					assert.True(t, err != nil, "the paper came out")
 				})
 				time.AfterFunc(3*time.Second, func() { s.Confirm("slow", []uint64{1}) })
 				start := time.Now()
 				d := delivery(1)
 				d.Attempt, d.Doubt = 3, true
 				wantShown(t, s, d)
-				if after := time.Since(start); after != 3*time.Second {
-					t.Errorf("after %v: the page said so after 3 s", after)
-				}
-				if c := s.Board().OrderWith(1).Tickets[0]; !c.Duplicate {
-					t.Error("it may be on paper and is not marked")
-				}
+				assert.Equal(t, time.Since(start), 3*time.Second)
+				c := s.Board().OrderWith(1).Tickets[0]
+				assert.True(t, c.Duplicate, "it may be on paper and is not marked")
 			})
 		})
 	}
@@ -57,9 +52,8 @@ func TestNewTicketsWaitForThoseThatWereShownEvenIfTheScreenHasJustGoneDark(t *te
 		time.Sleep(25 * time.Second)
 		leave()
 		time.Sleep(time.Minute)
-		if out := paper.printed(); len(out) != 2 || out[0] != "OPEN ORDERS #1 for hot-line (screen down)" {
-			t.Errorf("came out: %q", out)
-		}
+		out := paper.printed()
+		assert.True(t, len(out) == 2 && out[0] == "OPEN ORDERS #1 for hot-line (screen down)", out)
 	})
 }
 
@@ -79,16 +73,13 @@ func TestAScreenThatBacksUpAScreenHoldsNoTicket(t *testing.T) {
 			leave()
 			time.Sleep(15 * time.Second)
 		}
-		if got := k.states(); got != "pending pending" {
-			t.Errorf("while nobody says that it shows them: %s", got)
-		}
+		assert.Equal(t, k.states(), "pending pending")
 		defer openPage(b, "b")()
 		time.Sleep(time.Minute)
-		if got := k.states(); got != "shown shown" || jobs(b.Board()) != "1 2 |" || jobs(a.Board()) != "| 2 1" {
-			t.Errorf("%s, boards %q and %q", got, jobs(a.Board()), jobs(b.Board()))
-		}
-		if c := b.Board().OrderWith(1).Tickets[0]; !c.Duplicate || c.For != "hot-line" {
-			t.Errorf("card %+v", c)
-		}
+		got := k.states()
+		assert.True(t, got == "shown shown" && jobs(b.Board()) == "1 2 |" && jobs(a.Board()) == "| 2 1", got,
+			jobs(a.Board()), jobs(b.Board()))
+		c := b.Board().OrderWith(1).Tickets[0]
+		assert.True(t, c.Duplicate && c.For == "hot-line", c)
 	})
 }

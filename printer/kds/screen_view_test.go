@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/queuetest"
@@ -30,9 +31,7 @@ func TestAPageIsToldHowItsScreenIsSetUpAndTheStateItWasRenderedFrom(t *testing.T
 			Setup map[string]any
 			State board.Snapshot
 		}](t, data)
-		if start.State.ID != s.Board().At() || len(start.State.Orders) != 2 || start.Tag == "" {
-			t.Errorf("it begins with %+v", start)
-		}
+		assert.True(t, start.State.ID == s.Board().At() && len(start.State.Orders) == 2 && start.Tag != "", start)
 		got := start.Setup
 		for _, other := range []string{"web", "keys", "alarm"} {
 			delete(got, other)
@@ -60,19 +59,16 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		wants := func(name string, want float64) {
 			t.Helper()
 			synctest.Wait()
-			if got := metric(t, reg, "ticketrail_display_"+name); got != want {
-				t.Errorf("%s is %v, want %v", name, got, want)
-			}
+			assert.Equal(t, metric(t, reg, "ticketrail_display_"+name), want, name)
 		}
 		unseen := func(want float64) { t.Helper(); wants("unseen_tickets", want) }
 		says := func(jobs, visible string) {
 			t.Helper()
-			if code, text := w.shown(c, "hot-line", testPage, jobs, visible); code != http.StatusOK {
-				t.Errorf("%s, %s: %d %s", jobs, visible, code, text)
-			}
+			code, text := w.shown(c, "hot-line", testPage, jobs, visible)
+			assert.Equal(t, code, http.StatusOK, jobs, visible, text)
 		}
 		for job := range uint64(3) {
-			must(t, b.Add(t.Context(), delivery(job+1)))
+			assert.NoError(t, b.Add(t.Context(), delivery(job+1)))
 		}
 		w.shown(c, "hot-line", testPage, "[]", "[1]") // it has no stream yet
 		e := w.listen(c, "hot-line", testPage, "")
@@ -95,9 +91,8 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePageOfALivePage(t *testing.T) {
 		store.Inject(queuetest.Hangs)
 		start := time.Now()
 		says("[]", "[3]")
-		if d := time.Since(start); d > 0 {
-			t.Errorf("answered after %v", d)
-		}
+		d := time.Since(start)
+		assert.True(t, d <= 0, d)
 		unseen(1)
 		store.Inject(queuetest.None)
 		time.Sleep(10 * time.Second) // the page repeats it with its heartbeats
@@ -115,14 +110,13 @@ func TestAPassSeesForNoCook(t *testing.T) {
 		// Its own board has a ticket of the same job, from when it was a screen of its own.
 		own := w.screens["pass"].Board()
 		w.put("hot-line", 1)
-		must(t, own.Add(t.Context(), delivery(1)))
+		assert.NoError(t, own.Add(t.Context(), delivery(1)))
 		c := w.client("127.0.0.1")
 		w.listen(c, "pass", testPage, "")
 		code, text := w.shown(c, "pass", testPage, "[]", "[1]")
 		synctest.Wait()
-		if n := hot.Unseen(0) + own.Unseen(0); code != http.StatusOK || n != 2 {
-			t.Errorf("%d %s, and %d tickets are unseen, want 2", code, text, n)
-		}
+		n := hot.Unseen(0) + own.Unseen(0)
+		assert.True(t, code == http.StatusOK && n == 2, code, text, n)
 	})
 }
 
@@ -130,7 +124,7 @@ func TestAPassSeesForNoCook(t *testing.T) {
 func metric(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
 	t.Helper()
 	families, err := reg.Gather()
-	must(t, err)
+	assert.NoError(t, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			if f.GetName() == name {

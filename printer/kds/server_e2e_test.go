@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
@@ -47,14 +48,12 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	slow.Test(t, "node", "chromium", "firefox-esr", filepath.Join(modules, "node_modules", "playwright-core"))
 	t.Parallel() // it mostly waits
 	self, err := os.Executable()
-	must(t, err)
+	assert.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	daemon := filepath.Join(t.TempDir(), "ticketrail")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", daemon,
-		"ticketrail/cmd/ticketrail").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", daemon, "ticketrail/cmd/ticketrail").CombinedOutput()
+	assert.NoError(t, err)
 	script, only := "all.mjs", flag.Arg(0)
 	if strings.HasSuffix(only, ".mjs") {
 		script, only = only, ""
@@ -65,11 +64,9 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 		"KDS_E2E_SHOTS="+filepath.Join(t.ArtifactDir(), "shots"), "KDS_E2E_WORK="+workFolder(t),
 		"KDS_E2E_PAPER="+t.TempDir())
 	run.WaitDelay = 10 * time.Second
-	out, err := run.CombinedOutput()
+	out, err = run.CombinedOutput()
 	t.Logf("%s", out)
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 }
 
 // workFolder is for the databases. It is in memory, because a process is killed and not the machine, and three
@@ -81,7 +78,7 @@ func workFolder(t *testing.T) string {
 		base = ""
 	}
 	dir, err := os.MkdirTemp(base, "kds")
-	must(t, err)
+	assert.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -102,16 +99,16 @@ func serveE2E(t *testing.T, path string) {
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
-	must(t, err)
+	assert.NoError(t, err)
 	k := &e2eServer{queue: q, screens: map[string]*kds.Screen{}}
 	k.open(t, log)
 	front, err := net.Listen("tcp", ":"+os.Getenv("KDS_E2E_PORT"))
-	must(t, err)
+	assert.NoError(t, err)
 	control, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("KDS_E2E_CONTROL_PORT"))
-	must(t, err)
+	assert.NoError(t, err)
 	go func() { _ = http.Serve(control, k.controlHandler()) }()
 	fmt.Println("ready")
-	must(t, errors.Join(serve(ctx, k.server, front), q.Close()))
+	assert.NoError(t, errors.Join(serve(ctx, k.server, front), q.Close()))
 }
 
 func (k *e2eServer) open(t *testing.T, log *slog.Logger) {
@@ -130,10 +127,10 @@ func (k *e2eServer) open(t *testing.T, log *slog.Logger) {
 		Station: "pass", KV: k.queue.KV("pass pass"), Title: func(station string) string { return station },
 		Boards: []*board.Board{boards["hot-line"], boards["cold"]}, Logger: log,
 	})
-	must(t, err)
+	assert.NoError(t, err)
 	pass.SetLook(look)
 	zone, err := time.LoadLocation("Australia/Melbourne")
-	must(t, err)
+	assert.NoError(t, err)
 	var displays []kds.ServedScreen
 	for _, o := range []kds.ScreenOptions{
 		{Name: "hot-line", Title: "Hot line"}, {Name: "cold", Title: "Cold"}, {Name: "pass", Title: "Pass", Pass: pass},
@@ -146,7 +143,7 @@ func (k *e2eServer) open(t *testing.T, log *slog.Logger) {
 			Keys:  map[string][]string{"all_day": {"F8", "a"}}})
 	}
 	k.pairings, err = kds.OpenPairings(k.queue.KV("pairings"), log)
-	must(t, err)
+	assert.NoError(t, err)
 	k.server = kds.NewServer(kds.ServerOptions{Pairings: k.pairings, Logger: log})
 	k.server.Set(displays)
 }

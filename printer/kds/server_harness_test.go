@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/printer/virtual"
@@ -63,7 +64,7 @@ func withServer(t *testing.T, f func(t *testing.T, w *testServer)) {
 func (w *testServer) start() {
 	var err error
 	w.pairings, err = kds.OpenPairings(w.pairingsKV, nil)
-	must(w.t, err)
+	assert.NoError(w.t, err)
 	w.server = kds.NewServer(kds.ServerOptions{
 		Pairings: w.pairings,
 		Manage: func(_ http.ResponseWriter, r *http.Request, who string) {
@@ -77,12 +78,12 @@ func (w *testServer) start() {
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, w.server, w.network) }()
 	w.stop = sync.OnceValue(func() error { cancel(); return <-served })
-	w.t.Cleanup(func() { must(w.t, w.stop()) })
+	w.t.Cleanup(func() { assert.NoError(w.t, w.stop()) })
 }
 
 func (w *testServer) restart() {
 	w.t.Helper()
-	must(w.t, w.stop())
+	assert.NoError(w.t, w.stop())
 	w.start()
 }
 
@@ -111,13 +112,13 @@ func (w *testServer) put(station string, jobs ...uint64) {
 
 func (w *testServer) add(station string, d ticket.Delivery) {
 	w.t.Helper()
-	must(w.t, w.screens[station].Board().Add(w.t.Context(), d))
+	assert.NoError(w.t, w.screens[station].Board().Add(w.t.Context(), d))
 }
 
 func openBoard(t testing.TB, station string, store kv.Store) *board.Board {
 	t.Helper()
 	b, err := board.OpenBoard(board.BoardOptions{Station: station, KV: store})
-	must(t, err)
+	assert.NoError(t, err)
 	return b
 }
 
@@ -148,7 +149,7 @@ func (w *testServer) client(from string) *http.Client {
 func (w *testServer) get(c *http.Client, path string, header ...string) (int, string, http.Header) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://localhost"+path, nil)
-	must(w.t, err)
+	assert.NoError(w.t, err)
 	return w.send(c, r, header)
 }
 
@@ -156,7 +157,7 @@ func (w *testServer) post(c *http.Client, path, body string, header ...string) (
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://localhost"+path,
 		strings.NewReader(body))
-	must(w.t, err)
+	assert.NoError(w.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	code, text, _ := w.send(c, r, header)
 	return code, text
@@ -184,7 +185,7 @@ func (w *testServer) send(c *http.Client, r *http.Request, header []string) (int
 	}
 	defer got.Body.Close()
 	b, err := io.ReadAll(got.Body)
-	must(w.t, err)
+	assert.NoError(w.t, err)
 	return got.StatusCode, string(b), got.Header
 }
 
@@ -202,13 +203,12 @@ func (w *testServer) listen(c *http.Client, station, page, after string, header 
 	w.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, "http://localhost/screen/"+station+"/events?page="+page+"&after="+after,
 		nil)
-	must(w.t, err)
+	assert.NoError(w.t, err)
 	setHeader(r, header)
 	got, err := c.Do(r)
-	must(w.t, err)
-	if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "text/event-stream" {
-		w.t.Fatalf("the stream is answered %s, %s", got.Status, got.Header)
-	}
+	assert.NoError(w.t, err)
+	assert.True(w.t, got.StatusCode == http.StatusOK && got.Header.Get("Content-Type") == "text/event-stream",
+		got.Status, got.Header)
 	w.t.Cleanup(func() { got.Body.Close() })
 	return &eventStream{w.t, got.Body, bufio.NewReader(got.Body)}
 }
@@ -241,24 +241,18 @@ func (e *eventStream) next(not ...string) (streamEvent, bool) {
 func (e *eventStream) want(kind string, not ...string) streamEvent {
 	e.t.Helper()
 	ev, ok := e.next(not...)
-	if !ok || ev.kind != kind {
-		e.t.Fatalf("got %+v (%v), want %s", ev, ok, kind)
-	}
+	assert.True(e.t, ok && ev.kind == kind, ev, ok, kind)
 	return ev
 }
 
 func wantLive(t *testing.T, s *kds.Screen, want int) {
 	t.Helper()
-	if n := s.Status().Live; n != want {
-		t.Errorf("%d live pages, want %d", n, want)
-	}
+	assert.Equal(t, s.Status().Live, want)
 }
 
 func decode[T any](t testing.TB, s string) (v T) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(s), &v); err != nil {
-		t.Fatalf("%v in %s", err, s)
-	}
+	assert.NoError(t, json.Unmarshal([]byte(s), &v))
 	return v
 }
 
@@ -314,9 +308,7 @@ func (w *testServer) code(c *http.Client) string {
 	w.t.Helper()
 	status, body, _ := w.get(c, "/")
 	m := codeOnPage.FindStringSubmatch(body)
-	if status != http.StatusOK || m == nil {
-		w.t.Fatalf("no code, but %d %s", status, body)
-	}
+	assert.True(w.t, status == http.StatusOK && m != nil, status, body)
 	return m[1]
 }
 
@@ -335,9 +327,8 @@ func (w *testServer) pair(code, station string) (kds.Pairing, error) {
 func (w *testServer) paired(from, station string) *http.Client {
 	w.t.Helper()
 	c := w.newTablet(from)
-	if _, err := w.pair(w.code(c), station); err != nil {
-		w.t.Fatal(err)
-	}
+	_, err := w.pair(w.code(c), station)
+	assert.NoError(w.t, err)
 	return c
 }
 
@@ -346,7 +337,7 @@ func (w *testServer) manager(from string) (*http.Client, kds.Pairing) {
 	w.t.Helper()
 	c := w.newTablet(from)
 	p, err := w.server.Pair(w.t.Context(), w.code(c), kds.Pairing{Manager: true}, "a test")
-	must(w.t, err)
+	assert.NoError(w.t, err)
 	return c, p
 }
 
@@ -371,12 +362,5 @@ func wantEqual(t testing.TB, what string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

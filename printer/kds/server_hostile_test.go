@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/ticket"
@@ -19,9 +20,7 @@ func TestAMachineOfTheNetworkHasAFewConnectionsAndThisBoxAnyNumber(t *testing.T)
 		"127.0.0.1": "", "::1": "",
 	} {
 		name, most := kds.Group(netip.MustParseAddr(from))
-		if name != want || want != "" && most != 128 {
-			t.Errorf("%s has %d connections with %q, want them with %q", from, most, name, want)
-		}
+		assert.True(t, name == want && (want == "" || most == 128), from, most, name, want)
 	}
 }
 
@@ -31,15 +30,13 @@ func TestOneBrowserCannotUseUpAllStreams(t *testing.T) {
 		open := 0
 		for i := range 60 {
 			got, err := wild.Get(fmt.Sprintf("http://localhost/screen/hot-line/events?page=wild%04d", i))
-			must(t, err)
+			assert.NoError(t, err)
 			t.Cleanup(func() { got.Body.Close() })
 			if got.StatusCode == http.StatusOK {
 				open++
 			}
 		}
-		if open == 0 || open > 32 {
-			t.Errorf("one screen has %d streams", open)
-		}
+		assert.True(t, open != 0 && open <= 32, open)
 		w.listen(good, "hot-line", testPage, "").want("state", "hello", "beat")
 	})
 }
@@ -77,13 +74,9 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 			if code == http.StatusOK {
 				got = string(decode[board.Result](t, text).Outcome)
 			}
-			if got != want {
-				t.Errorf("%.70s: %s, want %s", body, got, want)
-			}
+			assert.Equal(t, got, want, body)
 		}
-		if after := w.screens["hot-line"].Board().At(); after != before {
-			t.Errorf("the board went from %s to %s", before, after)
-		}
+		assert.Equal(t, w.screens["hot-line"].Board().At(), before)
 	})
 }
 
@@ -93,27 +86,21 @@ func TestAConfirmationOfCardsThatAPageCannotHaveIsIgnored(t *testing.T) {
 		e := w.listen(c, "hot-line", testPage, "")
 		go e.drain()
 		// Jobs that do not exist yet, that are another station's, and another page's.
-		if code, _ := w.shown(c, "hot-line", testPage, "[1,2,3,18446744073709551615]", "[]"); code != http.StatusOK {
-			t.Fatalf("answered %d", code)
-		}
+		code, _ := w.shown(c, "hot-line", testPage, "[1,2,3,18446744073709551615]", "[]")
+		assert.Equal(t, code, http.StatusOK)
 		w.put("cold", 1)
-		if code, _ := w.shown(c, "cold", testPage, "[1]", "[]"); code != http.StatusConflict {
-			t.Errorf("a page without a stream there is answered %d", code)
-		}
+		code, _ = w.shown(c, "cold", testPage, "[1]", "[]")
+		assert.Equal(t, code, http.StatusConflict)
 		for _, jobs := range []string{"[-1]", `["1"]`, "[1.5]", "{}", "[18446744073709551616]", "[[1]]",
 			"[" + strings.Repeat("1,", 200_000) + "1]"} {
-			if code, _ := w.shown(c, "hot-line", testPage, jobs, "[]"); code != http.StatusBadRequest {
-				t.Errorf("%.30s is answered %d", jobs, code)
-			}
+			code, _ := w.shown(c, "hot-line", testPage, jobs, "[]")
+			assert.Equal(t, code, http.StatusBadRequest, jobs)
 		}
 		start := time.Now()
-		if proof, err := w.screens["hot-line"].Print(t.Context(), delivery(2), noBegin); err == nil ||
-			proof == ticket.Shown {
-			t.Errorf("%s, %v, after %v: it was said before the ticket came", proof, err, time.Since(start))
-		}
-		if code, _ := w.shown(c, "hot-line", testPage, "[2]", "[]"); code != http.StatusOK {
-			t.Error("a page that holds it now is not heard")
-		}
+		proof, err := w.screens["hot-line"].Print(t.Context(), delivery(2), noBegin)
+		assert.True(t, err != nil && proof != ticket.Shown, proof, err, time.Since(start))
+		code, _ = w.shown(c, "hot-line", testPage, "[2]", "[]")
+		assert.Equal(t, code, http.StatusOK, "a page that holds it now is not heard")
 		wantShown(t, w.screens["hot-line"], delivery(2))
 	})
 }

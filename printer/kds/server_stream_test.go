@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds/board"
 )
 
@@ -21,14 +22,11 @@ func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
 		e.want("hello")
 		e.want("beat")
 		snap := decode[board.Snapshot](t, e.want("state").data)
-		if len(snap.Orders) != 1 || snap.Orders[0].Tickets[0].Job != 1 {
-			t.Fatalf("the snapshot has %v", snap.Orders)
-		}
+		assert.True(t, len(snap.Orders) == 1 && snap.Orders[0].Tickets[0].Job == 1, snap.Orders)
 		w.put("hot-line", 2)
 		change := e.want("change")
-		if ev := decode[board.Event](t, change.data); ev.View.Tickets[0].Job != 2 || ev.ID != change.id {
-			t.Errorf("told %+v under %s", ev, change.id)
-		}
+		ev := decode[board.Event](t, change.data)
+		assert.True(t, ev.View.Tickets[0].Job == 2 && ev.ID == change.id, ev, change.id)
 		e.body.Close()
 		w.put("hot-line", 3, 4)
 		// A browser that reconnects by itself sends the last id in a header, the script in the address.
@@ -38,9 +36,7 @@ func TestAPageIsToldEveryChangeAndResumesWhereItsStreamBroke(t *testing.T) {
 		} {
 			for _, job := range []uint64{3, 4} {
 				ev := decode[board.Event](t, again.want("change", "hello", "beat").data)
-				if ev.View.Tickets[0].Job != job {
-					t.Errorf("%s: told of %d, want %d", name, ev.View.Tickets[0].Job, job)
-				}
+				assert.Equal(t, ev.View.Tickets[0].Job, job, name)
 			}
 		}
 		for _, odd := range []string{"nonsense", snap.Run + ".99", "0.1", ".", snap.Run, snap.Run + ".",
@@ -61,12 +57,9 @@ func TestAHeartbeatComesEveryFiveSecondsWithTheServersTimeAndTheNewestState(t *t
 				ID  string
 				Now int64
 			}](t, e.want("beat").data)
-			if d := time.Since(before); d != 5*time.Second {
-				t.Errorf("it came after %v", d)
-			}
-			if at := w.screens["hot-line"].Board().At(); got.ID != at || got.Now != time.Now().UnixMilli() {
-				t.Errorf("it says %+v, the board is at %s", got, at)
-			}
+			assert.Equal(t, time.Since(before), 5*time.Second)
+			at := w.screens["hot-line"].Board().At()
+			assert.True(t, got.ID == at && got.Now == time.Now().UnixMilli(), got, at)
 		}
 	})
 }
@@ -84,9 +77,7 @@ func TestAPageIsLiveWhileItAnswersHeartbeats(t *testing.T) {
 		wantLive(t, s, 0)
 		// It answers again, on the same stream.
 		code, text := w.shown(c, "hot-line", testPage, "[]", "[]")
-		if code != http.StatusOK || !strings.Contains(text, `"fresh":true`) {
-			t.Errorf("answered %d %s, want to be asked for all cards", code, text)
-		}
+		assert.True(t, code == http.StatusOK && strings.Contains(text, `"fresh":true`), code, text)
 		wantLive(t, s, 1)
 	})
 }
@@ -105,9 +96,8 @@ func TestAPageThatLeavesIsNotLiveAndOneThatReloadsIs(t *testing.T) {
 		e.body.Close()
 		time.Sleep(2 * time.Second)
 		wantLive(t, s, 1)
-		if code, text := w.shown(c, "hot-line", testPage, "[]", "[]"); code != http.StatusConflict {
-			t.Errorf("a page that hears nothing is answered %d %s", code, text)
-		}
+		code, text := w.shown(c, "hot-line", testPage, "[]", "[]")
+		assert.Equal(t, code, http.StatusConflict, text)
 		e = come()
 		time.Sleep(5 * time.Second)
 		wantLive(t, s, 1)
@@ -128,16 +118,14 @@ func TestAPageThatDoesNotReadIsDroppedAndDelaysNoOther(t *testing.T) {
 		before := runtime.NumGoroutine()
 		for job := uint64(1); job <= 300; job++ {
 			w.put("hot-line", job)
-			if ev := decode[board.Event](t, good.want("change", "beat").data); ev.View.Tickets[0].Job != job {
-				t.Fatalf("told of %d, want %d", ev.View.Tickets[0].Job, job)
-			}
+			ev := decode[board.Event](t, good.want("change", "beat").data)
+			assert.Equal(t, ev.View.Tickets[0].Job, job)
 		}
 		go good.drain()
 		time.Sleep(12 * time.Second)
 		synctest.Wait()
-		if after := runtime.NumGoroutine(); after > before {
-			t.Errorf("%d goroutines, before it was dropped %d", after, before)
-		}
+		after := runtime.NumGoroutine()
+		assert.True(t, after <= before, after, before)
 	})
 }
 
@@ -147,15 +135,14 @@ func TestAPageOnASlowNetworkGetsAWholeBoard(t *testing.T) {
 		long.Ticket.Lines[0].Name = strings.Repeat("long name ", 50_000)
 		w.add("hot-line", long)
 		c, err := w.network.DialFrom(t.Context(), "127.0.0.1")
-		must(t, err)
+		assert.NoError(t, err)
 		defer c.Close()
 		fmt.Fprint(c, "GET /screen/hot-line/events?page="+testPage+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		start, got, piece := time.Now(), 0, make([]byte, 16<<10)
+		got, piece := 0, make([]byte, 16<<10)
 		for got < 500_000 {
 			n, err := c.Read(piece)
-			if got += n; err != nil {
-				t.Fatalf("after %v and %d bytes: %v", time.Since(start), got, err)
-			}
+			got += n
+			assert.NoError(t, err)
 			time.Sleep(time.Second)
 		}
 		_ = c.Close()
@@ -167,9 +154,8 @@ func TestAPageThatNeverAnswersLosesItsStream(t *testing.T) {
 		e := w.listen(w.client("127.0.0.1"), "hot-line", testPage, "")
 		start := time.Now()
 		e.drain()
-		if d := time.Since(start); d < 2*time.Minute || d > 3*time.Minute {
-			t.Errorf("it ended after %v", d)
-		}
+		d := time.Since(start)
+		assert.True(t, d >= 2*time.Minute && d <= 3*time.Minute, d)
 	})
 }
 
@@ -188,14 +174,11 @@ func TestStreamsEndAtOnceWhenTheServerStops(t *testing.T) {
 		stopped := make(chan error, 1)
 		go func() { stopped <- w.stop() }()
 		<-ended
-		if d := time.Since(start); d > 0 {
-			t.Errorf("the stream ended after %v", d)
-		}
+		d := time.Since(start)
+		assert.True(t, d <= 0, d)
 		// The server itself may wait 5 s more: http.Server.Shutdown gives a connection on which
 		// nothing was sent yet that long, and a client may have opened one too many.
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-stopped)
 		wantLive(t, w.screens["hot-line"], 0)
 	})
 }
@@ -209,15 +192,12 @@ func TestAReloadDisturbsOnlyTheScreensThatChanged(t *testing.T) {
 		w.displays[0].Keys = map[string][]string{"bump": {"F1"}}
 		w.displays[1].Zone = func() *time.Location { return time.FixedZone("", 3600) }
 		w.server.Set(w.displays)
-		if ev, ok := hot.next("beat"); ok {
-			t.Errorf("the changed one is told %+v, want its end", ev)
-		}
-		if again := w.listen(c, "hot-line", testPage, "").want("hello").data; again == first {
-			t.Error("a page cannot tell that it has to load itself again")
-		}
+		ev, ok := hot.next("beat")
+		assert.True(t, !ok, ev)
+		again := w.listen(c, "hot-line", testPage, "").want("hello").data
+		assert.True(t, again != first, "a page cannot tell that it has to load itself again")
 		cold.want("state", "hello", "beat")
-		if b := cold.want("beat"); !strings.Contains(b.data, `"offset":60`) {
-			t.Errorf("the other goes on with %s", b.data)
-		}
+		b := cold.want("beat")
+		assert.Contains(t, b.data, `"offset":60`)
 	})
 }

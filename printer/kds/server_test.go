@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 )
 
@@ -27,16 +28,13 @@ func TestRequestsOfAPageAreAnsweredWithTheRightStatus(t *testing.T) {
 			{"print", `{"job":1}`, http.StatusNotFound}, // no printer was given
 			{"bye", `{"page":"nobody00"}`, http.StatusNoContent},
 		} {
-			if code, text := w.post(c, "/screen/hot-line/"+p.path, p.body); code != p.code {
-				t.Errorf("%s %.60s: %d %s, want %d", p.path, p.body, code, text, p.code)
-			}
+			code, text := w.post(c, "/screen/hot-line/"+p.path, p.body)
+			assert.Equal(t, code, p.code, p.path, p.body, text)
 		}
-		if code, _, h := w.get(c, "/screen/grill"); code != http.StatusNotFound || h.Get("Refresh") != "60" {
-			t.Errorf("a screen that is not there: %d, %v", code, h)
-		}
-		if code, _, _ := w.get(c, "/screen/hot-line/events?page=%0a"); code != http.StatusBadRequest {
-			t.Errorf("a page of an odd name: %d", code)
-		}
+		code, _, h := w.get(c, "/screen/grill")
+		assert.True(t, code == http.StatusNotFound && h.Get("Refresh") == "60", code, h)
+		code, _, _ = w.get(c, "/screen/hot-line/events?page=%0a")
+		assert.Equal(t, code, http.StatusBadRequest)
 	})
 }
 
@@ -50,13 +48,10 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 		c := w.client("127.0.0.1")
 		for job, want := range map[string]int{"1": http.StatusNoContent, "2": http.StatusNotFound,
 			"3": http.StatusNotFound} {
-			if code, text := w.post(c, "/screen/hot-line/print", `{"job":`+job+`}`); code != want {
-				t.Errorf("job %s: %d %s, want %d", job, code, text, want)
-			}
+			code, text := w.post(c, "/screen/hot-line/print", `{"job":`+job+`}`)
+			assert.Equal(t, code, want, job, text)
 		}
-		if !slices.Equal(printed, []uint64{1}) {
-			t.Errorf("printed %v", printed)
-		}
+		assert.True(t, slices.Equal(printed, []uint64{1}), printed)
 		for _, f := range []struct {
 			err  error
 			code int
@@ -65,10 +60,9 @@ func TestPrintAsksForATicketOfThisScreenOnly(t *testing.T) {
 			"still being shown or printed"}, {errors.New("disk full"), http.StatusServiceUnavailable, "try again"}} {
 			w.displays[0].Print = func(context.Context, uint64) error { return f.err }
 			w.server.Set(w.displays)
-			if code, text := w.post(c, "/screen/hot-line/print", `{"job":1}`); code != f.code ||
-				!strings.Contains(text, f.text) || strings.Contains(text, "disk") {
-				t.Errorf("%v: %d %s", f.err, code, text)
-			}
+			code, text := w.post(c, "/screen/hot-line/print", `{"job":1}`)
+			assert.True(t, code == f.code && strings.Contains(text, f.text) && !strings.Contains(text, "disk"), f.err,
+				code, text)
 		}
 	})
 }
@@ -80,14 +74,10 @@ func TestAPageLoadsNothingFromElsewhereAndHasNothingInline(t *testing.T) {
 		for _, path := range []string{"/", "/screen/hot-line"} {
 			_, body, header := w.get(c, path)
 			policy := header.Get("Content-Security-Policy")
-			if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") ||
-				strings.Contains(policy, "http") {
-				t.Errorf("%s: the policy is %q", path, policy)
-			}
+			assert.True(t, strings.Contains(policy, "default-src 'none'") && !strings.Contains(policy, "unsafe") &&
+				!strings.Contains(policy, "http"), path, policy)
 			for _, bad := range []string{"http://", "https://", "//cdn", "style=", "onclick", "<style", "<script>"} {
-				if strings.Contains(body, bad) {
-					t.Errorf("%s holds %s", path, bad)
-				}
+				assert.True(t, !strings.Contains(body, bad), path, bad)
 			}
 		}
 	})
@@ -103,14 +93,11 @@ func TestWhatIsLargeIsSentCompressedAndEventsAreNot(t *testing.T) {
 		c := w.client("127.0.0.1")
 		for _, path := range []string{"", "/state", "/allday"} {
 			_, plain, _ := w.get(c, "/screen/hot-line"+path, "Accept-Encoding", "identity")
-			_, sent, header := w.get(c, "/screen/hot-line"+path, "Accept-Encoding", "gzip")
+			_, sent, _ := w.get(c, "/screen/hot-line"+path, "Accept-Encoding", "gzip")
 			z, err := gzip.NewReader(strings.NewReader(sent))
-			if err != nil {
-				t.Fatalf("%q: %v %v", path, err, header)
-			}
-			if b, _ := io.ReadAll(z); string(b) != plain || len(sent) > len(plain)/4 {
-				t.Errorf("%q: %d bytes are sent as %d, and read as %d", path, len(plain), len(sent), len(b))
-			}
+			assert.NoError(t, err)
+			b, _ := io.ReadAll(z)
+			assert.True(t, string(b) == plain && len(sent) <= len(plain)/4, path, len(plain), len(sent), len(b))
 		}
 		w.listen(c, "hot-line", testPage, "", "Accept-Encoding", "gzip").want("hello")
 	})
@@ -123,20 +110,16 @@ func TestBrowsersMayCacheTheFilesOfAPageAndNothingElse(t *testing.T) {
 		_, rest, _ := strings.Cut(page, `src="`)
 		path, _, _ := strings.Cut(rest, `"`)
 		code, _, header := w.get(c, path)
-		if code != http.StatusOK || !strings.Contains(header.Get("Cache-Control"), "immutable") ||
-			header.Get("Content-Type") != "text/javascript; charset=utf-8" {
-			t.Errorf("%s: %d %v", path, code, header)
-		}
+		assert.True(t, code == http.StatusOK && strings.Contains(header.Get("Cache-Control"), "immutable") &&
+			header.Get("Content-Type") == "text/javascript; charset=utf-8", path, code, header)
 		for _, no := range []string{"/web/x/page.html", "/web/x/..%2fserver.go", "/web/x/nothing.js", "/web/",
 			"/server.go"} {
-			if code, _, _ := w.get(c, no); code != http.StatusNotFound {
-				t.Errorf("%s: %d", no, code)
-			}
+			code, _, _ := w.get(c, no)
+			assert.Equal(t, code, http.StatusNotFound, no)
 		}
-		if code, _, header := w.get(c, strings.Replace(path, "/web/", "/web/x", 1)); code != http.StatusOK ||
-			strings.Contains(header.Get("Cache-Control"), "immutable") {
-			t.Errorf("of another version: %d %v", code, header)
-		}
+		code, _, header = w.get(c, strings.Replace(path, "/web/", "/web/x", 1))
+		assert.True(t, code == http.StatusOK && !strings.Contains(header.Get("Cache-Control"), "immutable"), code,
+			header)
 	})
 }
 
@@ -151,8 +134,7 @@ func TestKeysOfAConfigurationAreChecked(t *testing.T) {
 		{map[string][]string{"bump": {""}}, "is not the name of a key"},
 	} {
 		err := kds.CheckKeys(c.keys)
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v: %v, want %q", c.keys, err, c.says)
-		}
+		assert.True(t, (err == nil) == (c.says == "") && (err == nil || strings.Contains(err.Error(), c.says)),
+			c.keys, err, c.says)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/ticket"
 )
@@ -22,7 +23,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 		d := delivery(1)
 		d.Ticket.Lines = append(d.Ticket.Lines, ticket.Line{Quantity: "2", Name: "Fries\x1b"},
 			ticket.Line{Depth: 1, Quantity: "1", Name: "no salt"}, ticket.Line{Quantity: "1", Name: "Fish", Void: true})
-		must(t, hot.Board().Add(t.Context(), d))
+		assert.NoError(t, hot.Board().Add(t.Context(), d))
 		w.listen(c, "hot-line", testPage, "")
 		time.Sleep(3 * time.Second)
 		w.shown(c, "hot-line", testPage, "[1]", "[1]")
@@ -45,7 +46,7 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 			if d.Ticket.Kind, d.Ticket.Void = k, k == ticket.Order && job == 4; job < 2 {
 				continue
 			}
-			must(t, hot.Board().Add(t.Context(), d))
+			assert.NoError(t, hot.Board().Add(t.Context(), d))
 		}
 		w.put("cold", 9) // open, and not late
 		want := []string{
@@ -64,12 +65,9 @@ func TestTheTimesOfADayAreThoseOfTheCooksAndThePass(t *testing.T) {
 		w.put("cold", 10)
 		first := w.times("2000-01-01")
 		wantEqual(t, "times of the day before", want[3:], first[3:])
-		if !strings.HasPrefix(first[0], "cold,,: 1,") {
-			t.Errorf("with a ticket of the next day there is also %q", first[0])
-		}
-		if rows := w.times(""); len(rows) != 3 || !strings.HasPrefix(rows[0], "cold,,: 1,") {
-			t.Errorf("on the next day one ticket was accepted, and it has %q", rows)
-		}
+		assert.True(t, strings.HasPrefix(first[0], "cold,,: 1,"), first[0])
+		rows := w.times("")
+		assert.True(t, len(rows) == 3 && strings.HasPrefix(rows[0], "cold,,: 1,"), rows)
 	})
 }
 
@@ -80,17 +78,13 @@ func TestATicketIsNotLateBeforeItWasWanted(t *testing.T) {
 		w.add("cold", d)
 		for _, want := range []string{"0 (0 %)", "1 (100 %)"} {
 			time.Sleep(30 * time.Minute)
-			if got := w.times("")[0]; got != "cold,,: 1, , , , "+want+", 0" {
-				t.Errorf("at %s: %s, want %s", time.Now(), got, want)
-			}
+			assert.Equal(t, w.times("")[0], "cold,,: 1, , , , "+want+", 0", time.Now(), want)
 		}
 		held := delivery(2) // its time to begin is not known
 		held.Ticket.Lines[0].Hold = true
 		w.add("cold", held)
 		time.Sleep(time.Hour)
-		if got := w.times("")[0]; got != "cold,,: 2, , , , 1 (100 %), 0" {
-			t.Errorf("with one on hold: %q", got)
-		}
+		assert.Equal(t, w.times("")[0], "cold,,: 2, , , , 1 (100 %), 0")
 	})
 }
 
@@ -109,15 +103,13 @@ func TestTheTimesAreForManagersOnly(t *testing.T) {
 			"a day that is none":     {manager, "/times?day=2026-02-30", http.StatusBadRequest},
 			"a day that is a script": {manager, "/times?day=<script>", http.StatusBadRequest},
 		} {
-			if got, text, _ := w.get(c.client, c.path); got != c.want {
-				t.Errorf("%s: %d %s, want %d", what, got, text, c.want)
-			}
+			got, text, _ := w.get(c.client, c.path)
+			assert.Equal(t, got, c.want, what, text)
 		}
 
 		_, text, h := w.get(manager, "/times?csv")
-		if !strings.HasPrefix(h.Get("Content-Type"), "text/csv") || !strings.HasPrefix(text, "day,station,hour,") {
-			t.Errorf("as a file: %s, %s", h.Get("Content-Type"), text)
-		}
+		assert.True(t, strings.HasPrefix(h.Get("Content-Type"), "text/csv") &&
+			strings.HasPrefix(text, "day,station,hour,"), h.Get("Content-Type"), text)
 	})
 }
 
@@ -131,16 +123,15 @@ func (w *testServer) press(screen string, do board.Verb) {
 	if do == board.ItemDone {
 		c.Job, c.Version = o.Tickets[0].Job, o.Tickets[0].Version
 	}
-	if r, err := s.Do(w.t.Context(), testPage, c); r.Outcome != board.Done || err != nil {
-		w.t.Fatalf("%s: %s, %v", do, r.Outcome, err)
-	}
+	r, err := s.Do(w.t.Context(), testPage, c)
+	assert.True(w.t, r.Outcome == board.Done && err == nil, do, r.Outcome, err)
 }
 
 // times are the rows of the report of a day.
 func (w *testServer) times(day string) (rows []string) {
 	w.t.Helper()
 	report, err := w.server.Times(day)
-	must(w.t, err)
+	assert.NoError(w.t, err)
 	for _, r := range report.Rows {
 		rows = append(rows, fmt.Sprintf("%s,%s,%s: %d, %s, %s, %s, %s, %d", r.Station, r.Hour, r.Item, r.Count, r.Seen,
 			r.Bumped, r.SentOut, r.LateText(), r.Recalls))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds"
 	"ticketrail/printer/kds/board"
 )
@@ -19,9 +20,8 @@ func TestEveryLanguageHasEveryTextWithTheSamePlaceholders(t *testing.T) {
 	table := readWords(t)
 	languages := table["lang"]
 	display, _ := reflect.TypeFor[config.Display]().FieldByName("Language")
-	if want := strings.Fields(display.Tag.Get("oneof")); !slices.Equal(languages, want) || languages[0] != "en" {
-		t.Errorf("the table has the languages %q, the configuration %q", languages, want)
-	}
+	want := strings.Fields(display.Tag.Get("oneof"))
+	assert.True(t, slices.Equal(languages, want) && languages[0] == "en", languages, want)
 
 	placeholder := regexp.MustCompile(`\{\w+\}`)
 	for key, row := range table {
@@ -36,9 +36,8 @@ func TestEveryLanguageHasEveryTextWithTheSamePlaceholders(t *testing.T) {
 				got := placeholder.FindAllString(form, -1)
 				slices.Sort(want)
 				slices.Sort(got)
-				if (form == one || isPlural) && (strings.TrimSpace(form) == "" || !slices.Equal(got, want)) {
-					t.Errorf("%s in %s: %q has %q, want %q", key, languages[i], form, got, want)
-				}
+				assert.True(t, form != one && !isPlural || strings.TrimSpace(form) != "" && slices.Equal(got, want),
+					key, languages[i], form, got, want)
 			}
 		}
 	}
@@ -51,7 +50,7 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	pages, _ := filepath.Glob("web/*.html")
 	for _, name := range append(names, pages...) {
 		b, err := os.ReadFile(name)
-		must(t, err)
+		assert.NoError(t, err)
 		scripts.Write(b)
 	}
 
@@ -61,9 +60,7 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	}
 	for _, list := range regexp.MustCompile(`\bword\(([^()]*)`).FindAllStringSubmatch(scripts.String(), -1) {
 		for _, m := range regexp.MustCompile(`"(\w+)"( \+)?`).FindAllStringSubmatch(list[1], -1) {
-			if m[2] == "" && table[m[1]] == nil {
-				t.Errorf("a script shows %q, which is not in the table", m[1])
-			}
+			assert.True(t, m[2] != "" || table[m[1]] != nil, m[1])
 		}
 	}
 	// The scripts and the server put these names together.
@@ -92,14 +89,10 @@ func TestEveryTextIsUsedAndEveryUsedTextIsInTheTable(t *testing.T) {
 	}
 
 	for key := range table {
-		if !used[key] && !slices.Contains(built, key) && key != "lang" {
-			t.Errorf("no script shows %q", key)
-		}
+		assert.True(t, used[key] || slices.Contains(built, key) || key == "lang", key)
 	}
 	for _, key := range built {
-		if table[key] == nil {
-			t.Errorf("%q is not in the table", key)
-		}
+		assert.True(t, table[key] != nil, key)
 	}
 }
 
@@ -123,31 +116,24 @@ func TestThePagesAreInTheLanguageOfTheVenue(t *testing.T) {
 				{"127.0.0.1", "/", "<summary>" + want[4] + "</summary>"},
 			} {
 				_, page, _ := w.get(w.client(c.from), c.path)
-				if !strings.Contains(page, c.part) || !strings.Contains(page, lang) {
-					t.Errorf("%s in %q has no %s", c.path, language, c.part)
-				}
+				assert.True(t, strings.Contains(page, c.part) && strings.Contains(page, lang), c.path, language, c.part)
 			}
 		}
 	})
 }
 
 func TestAMomentOfAnotherVersionIsTold(t *testing.T) {
-	if got := kds.Tell(board.Moment{What: "put", Station: "grill"}); got != "put" {
-		t.Errorf("%q", got)
-	}
-	if got := kds.Tell(board.Moment{What: "came", Station: "grill"}); got != "on the board of grill" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, kds.Tell(board.Moment{What: "put", Station: "grill"}), "put")
+	assert.Equal(t, kds.Tell(board.Moment{What: "came", Station: "grill"}), "on the board of grill")
 }
 
 // readWords returns the rows of the table of texts.
 func readWords(t *testing.T) (table map[string][]string) {
 	t.Helper()
 	b, err := os.ReadFile("web/words.json")
-	must(t, err)
-	must(t, json.Unmarshal(b, &table))
-	if keys := regexp.MustCompile(`(?m)^  "\w+":`).FindAll(b, -1); len(keys) != len(table) {
-		t.Fatalf("the table has %d keys and %d rows: one is twice, and hides the other", len(table), len(keys))
-	}
+	assert.NoError(t, err)
+	assert.NoError(t, json.Unmarshal(b, &table))
+	keys := regexp.MustCompile(`(?m)^  "\w+":`).FindAll(b, -1)
+	assert.Equal(t, len(keys), len(table))
 	return table
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
 )
@@ -23,9 +24,9 @@ func TestTheBackupPrintsWhatWaitsInOrderAfterItsTime(t *testing.T) {
 				h.wantPrinted(grill)
 				h.q.enqueue("grill", "d")
 				h.advance(time.Second)
-				wantTrue(t, f == dropped || f == refusesAll || len(bar.printed()) == 4, "d did not come at once")
+				assert.True(t, f == dropped || f == refusesAll || len(bar.printed()) == 4, "d did not come at once")
 				j := h.q.job("a")
-				wantTrue(t, j.State == ticket.Sent && j.Reason == "came out of bar", j)
+				assert.True(t, j.State == ticket.Sent && j.Reason == "came out of bar", j)
 			})
 		})
 	}
@@ -44,13 +45,13 @@ func TestADeadPrinterIsTriedRarelyWhileABackupPrints(t *testing.T) {
 			h.advance(time.Second)
 		}
 		h.advance(time.Minute)
-		wantEqual(t, len(bar.printed()), 301)
+		assert.Equal(t, len(bar.printed()), 301)
 		tries := grill.attempts()[from:]
 		for i := range tries[1:] {
 			d := tries[i+1].Sub(tries[i])
-			wantTrue(t, d >= 30*time.Second && d <= time.Minute, d)
+			assert.True(t, d >= 30*time.Second && d <= time.Minute, d)
 		}
-		wantTrue(t, len(tries) >= 5, len(tries))
+		assert.True(t, len(tries) >= 5, len(tries))
 	})
 }
 
@@ -65,18 +66,18 @@ func TestTheOwnPrinterGetsItsTicketsBackAsSoonAsItPrints(t *testing.T) {
 		s := h.status("grill")
 		want := ActiveBackup{Name: "bar", Since: start.Add(backupAfter + time.Second)}
 		wantSame(t, s.ActiveBackup, want)
-		wantTrue(t, !s.Up, s)
+		assert.True(t, !s.Up, s)
 		h.advance(31 * time.Second)
 		moved := len(bar.printed())
 		n := len(grill.printed())
-		wantTrue(t, n > 0 && n+moved == 200, n, moved)
+		assert.True(t, n > 0 && n+moved == 200, n, moved)
 		s = h.status("grill")
-		wantTrue(t, s.Up && s.ActiveBackup == (ActiveBackup{}), s)
+		assert.True(t, s.Up && s.ActiveBackup == (ActiveBackup{}), s)
 		// After the next failure the backup has to wait for its time again.
 		grill.setFault(off)
 		h.q.enqueue("grill", "later")
 		h.advance(backupAfter - time.Second)
-		wantEqual(t, len(bar.printed()), moved, "the backup printed before its time")
+		assert.Equal(t, len(bar.printed()), moved, "the backup printed before its time")
 	})
 }
 
@@ -86,7 +87,7 @@ func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
 		h.Set([]Lane{grillLane(grill, bar, pass)})
 		h.q.enqueue("grill", "a")
 		h.advance(backupAfter + time.Second)
-		wantTrue(t, len(bar.attempts()) > 0 && len(pass.attempts()) == 0, bar.attempts(), pass.attempts())
+		assert.True(t, len(bar.attempts()) > 0 && len(pass.attempts()) == 0, bar.attempts(), pass.attempts())
 		h.advance(backupAfter)
 		h.wantPrinted(pass, "a"+forGrill)
 		bar.setFault(fine)
@@ -94,7 +95,7 @@ func TestBackupsAreTriedInOrderEachAfterItsTime(t *testing.T) {
 		h.q.enqueue("grill", "b")
 		h.advance(time.Second)
 		h.wantPrinted(bar, "b"+forGrill)
-		wantEqual(t, h.status("grill").ActiveBackup.Name, "bar")
+		assert.Equal(t, h.status("grill").ActiveBackup.Name, "bar")
 	})
 }
 
@@ -104,7 +105,7 @@ func TestATicketThatIsOutAlthoughThePrintWasInterruptedIsNotPrintedAgain(t *test
 		h.q.enqueue("grill", "a")
 		h.advance(time.Minute)
 		h.wantEnds("grill a ack")
-		wantEqual(t, h.q.job("a").State, ticket.Shown)
+		assert.Equal(t, h.q.job("a").State, ticket.Shown)
 	})
 }
 
@@ -120,7 +121,7 @@ func TestABusyBackupIsInterruptedForTheNextOne(t *testing.T) {
 		grill.dial = time.Hour
 		h.q.enqueue("grill", "b")
 		h.advance(2 * time.Minute)
-		wantEqual(t, h.status("grill").Err, "not ready within 30s: dial: context canceled")
+		assert.Equal(t, h.status("grill").Err, "not ready within 30s: dial: context canceled")
 	})
 }
 
@@ -171,14 +172,14 @@ func TestTheOwnPrinterIsTriedOftenWhileTheBackupFailsToo(t *testing.T) {
 		bar.setFault(off)
 		h.q.enqueue("grill", "a")
 		h.advance(8 * time.Second) // a printer with a backup that works is tried after 25 s
-		wantTrue(t, len(grill.attempts()) >= 3, grill.attempts())
+		assert.True(t, len(grill.attempts()) >= 3, grill.attempts())
 	})
 }
 
 func TestABackupPrintsForTheDarkScreenThatShowedIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		pass, d := h.printer(), h.shown("bar")
-		must(t, h.q.PrintShown(t.Context(), "bar", "grill", d.Ticket, h.q.KV("cards"), nil))
+		assert.NoError(t, h.q.PrintShown(t.Context(), "bar", "grill", d.Ticket, h.q.KV("cards"), nil))
 		h.Set([]Lane{{Name: "grill", Station: h.failing(off), Backups: []Backup{{"pass", pass, 0}}}})
 		h.advance(time.Second)
 		h.wantPrinted(pass, "shown FOR bar (screen down)")
@@ -195,7 +196,7 @@ func TestARefusedTicketGoesToAnotherStationAtOnceAndTheNextOnesPrint(t *testing.
 		h.wantPrinted(bar, "b REFUSED BY grill")
 		moved, to := h.jobsOf("b", "grill")[0], h.jobsOf("b", "bar")[0]
 		want := fmt.Sprintf("moved to bar as job %d: refused by grill: 422 no table", to.ID)
-		wantTrue(t, moved.State == ticket.Moved && moved.Reason == want, moved, want)
+		assert.True(t, moved.State == ticket.Moved && moved.Reason == want, moved, want)
 	})
 }
 
@@ -207,8 +208,8 @@ func TestEachStationIsGivenARefusedTicketOnceAndThenAPersonGetsIt(t *testing.T) 
 		h.wantEnds("grill a move to bar", "bar a move to pass", "pass a hold")
 		j := h.jobsOf("a", "pass")[0]
 		want := "no other station takes it; reprint it at another one, or cancel it: refused by pass: 422 no table"
-		wantTrue(t, j.State == ticket.Held && j.Reason == want, j)
-		wantTrue(t, slices.Equal(j.RefusedBy, []string{"grill", "bar"}), j)
+		assert.True(t, j.State == ticket.Held && j.Reason == want, j)
+		assert.True(t, slices.Equal(j.RefusedBy, []string{"grill", "bar"}), j)
 	})
 }
 
@@ -221,12 +222,12 @@ func TestATicketThatABackupRefusesIsNotPrintedThereAgain(t *testing.T) {
 		j := h.jobsOf("a", "grill")[0]
 		want := "dial: connection refused; on bar: no other station takes it; reprint it at another one, " +
 			"or cancel it: refused by bar: 422 no table"
-		wantTrue(t, j.State == ticket.Held && j.Reason == want, j)
+		assert.True(t, j.State == ticket.Held && j.Reason == want, j)
 		grill.setFault(fine)
 		bar.setFault(fine)
 		h.advance(time.Minute)
 		got := slices.Concat(grill.printed(), bar.printed())
-		wantTrue(t, len(got) <= 1, got, "want b alone")
+		assert.True(t, len(got) <= 1, got, "want b alone")
 	})
 }
 
@@ -235,10 +236,10 @@ func TestARefusedTestTicketFailsAndStays(t *testing.T) {
 		h.lanesWithRefusals(h.printer(refuses), h.printer(), h.printer())
 		_, err := h.q.Accept(t.Context(), ticket.Request{ID: "test", Received: time.Now().UTC(), Body: []byte("{}"),
 			Drafts: []ticket.Draft{{Station: "grill", Ticket: ticket.Ticket{Kind: ticket.Test, Request: "test"}}}})
-		must(t, err)
+		assert.NoError(t, err)
 		h.advance(time.Minute)
 		j := h.jobsOf("test", "grill")
-		wantTrue(t, len(j) == 1 && j[0].State == ticket.Failed && j[0].Reason == "refused by grill: 422 no table", j)
+		assert.True(t, len(j) == 1 && j[0].State == ticket.Failed && j[0].Reason == "refused by grill: 422 no table", j)
 	})
 }
 
@@ -256,6 +257,6 @@ func (h *harness) lanesWithRefusals(grill, bar, pass *fakePrinter) {
 func (h *harness) jobsOf(name, station string) []queue.Job {
 	h.t.Helper()
 	all, err := h.q.Jobs(h.t.Context(), queue.Filter{Station: station})
-	must(h.t, err)
+	assert.NoError(h.t, err)
 	return slices.DeleteFunc(all, func(j queue.Job) bool { return j.Request[:len(name)] != name })
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -33,7 +34,7 @@ func TestATicketCancelledOrTooOldOnAHeldStationDoesNotPrint(t *testing.T) {
 		h.Set([]Lane{{Name: "grill", Station: p, ExpireAfter: 4 * time.Hour}})
 		h.q.enqueue("grill", "gone", "a", "b")
 		h.advance(0) // the worker is in a pause, the head is not lent
-		must(t, h.q.Cancel(t.Context(), h.q.job("gone").ID, "left"))
+		assert.NoError(t, h.q.Cancel(t.Context(), h.q.job("gone").ID, "left"))
 		h.q.hold("grill", true)
 		h.advance(5 * time.Hour)
 		h.q.enqueue("grill", "c")
@@ -42,7 +43,7 @@ func TestATicketCancelledOrTooOldOnAHeldStationDoesNotPrint(t *testing.T) {
 		h.advance(0)
 		h.wantPrinted(p, "slip a b", "c")
 		j := h.q.job("a")
-		wantTrue(t, j.Attempts == 0 && j.State == ticket.Expired, j)
+		assert.True(t, j.Attempts == 0 && j.State == ticket.Expired, j)
 	})
 }
 
@@ -87,7 +88,7 @@ func TestOrdersOfARelayThatAreTooOldAreOnOneSlip(t *testing.T) {
 			h.advance(0)
 		}, []string{"slip order-000 order-001", "fresh", "slip c", "next"}},
 		"however many come, after ten seconds": {11, func(h *harness, p *fakePrinter) {
-			wantEqual(h.t, len(p.printed()), 1)
+			assert.Equal(h.t, len(p.printed()), 1)
 		}, []string{"slip order-000 order-001 order-002 order-003 order-004 order-005 order-006 order-007 " +
 			"order-008 order-009"}},
 		"after a restart": {2, func(h *harness, p *fakePrinter) {
@@ -98,8 +99,8 @@ func TestOrdersOfARelayThatAreTooOldAreOnOneSlip(t *testing.T) {
 		}, []string{"slip order-000 order-001 c"}},
 		"not during a stop, which does not wait for it": {1, func(h *harness, _ *fakePrinter) {
 			begun := time.Now()
-			must(h.t, h.Stop(h.t.Context()))
-			wantEqual(h.t, time.Since(begun), 0)
+			assert.NoError(h.t, h.Stop(h.t.Context()))
+			assert.Equal(h.t, time.Since(begun), 0)
 		}, nil},
 		"one that is there waits for no more": {1, func(h *harness, p *fakePrinter) {
 			p.setFault(noPaper)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
@@ -41,7 +42,7 @@ func inBubble(t *testing.T, f func(t *testing.T, h *harness)) {
 		t.Cleanup(h.q.close)
 		h.start()
 		t.Cleanup(func() {
-			must(t, h.stopAtOnce())
+			assert.NoError(t, h.stopAtOnce())
 		})
 		f(t, h)
 	})
@@ -129,7 +130,7 @@ func (h *harness) wantEnds(want ...string) {
 	h.t.Helper()
 	h.q.mu.Lock()
 	defer h.q.mu.Unlock()
-	wantTrue(h.t, slices.Equal(h.q.ends, want), h.q.ends, want)
+	assert.True(h.t, slices.Equal(h.q.ends, want), h.q.ends, want)
 }
 
 // wantEndsAtGrill compares the ends of leases, such as "a retry, a ack".
@@ -145,7 +146,7 @@ func (h *harness) wantEndsAtGrill(want string) {
 // restart ends the program and starts it again over the same queue.
 func (h *harness) restart() {
 	h.t.Helper()
-	must(h.t, h.stopAtOnce())
+	assert.NoError(h.t, h.stopAtOnce())
 	h.q.close()
 	h.q.open()
 	h.start()
@@ -179,17 +180,17 @@ func (q *testQueue) open() {
 	q.t.Helper()
 	var err error
 	q.Queue, err = queue.Open(queue.Options{Path: q.path, Reserve: -1, NoSync: true})
-	must(q.t, err)
+	assert.NoError(q.t, err)
 	q.SetStations([]string{"grill", "bar", "pass"})
 }
 
 func (q *testQueue) close() {
 	q.t.Helper()
 	for _, s := range q.Stations() {
-		wantEqual(q.t, s.Printing, 0, "a lease was never ended", s.Name)
+		assert.Equal(q.t, s.Printing, 0, "a lease was never ended", s.Name)
 	}
-	wantEqual(q.t, q.Unaccounted(), 0, "unaccounted jobs")
-	must(q.t, q.Close())
+	assert.Equal(q.t, q.Unaccounted(), 0, "unaccounted jobs")
+	assert.NoError(q.t, q.Close())
 }
 
 // enqueue adds orders with these names to the end of a queue.
@@ -205,7 +206,7 @@ func (q *testQueue) enqueue(station string, names ...string) {
 				Lines: []ticket.Line{{Quantity: "1", Name: "soup"}},
 			}}},
 		})
-		must(q.t, err)
+		assert.NoError(q.t, err)
 	}
 }
 
@@ -215,14 +216,14 @@ func (q *testQueue) hold(station string, on bool) {
 	if on {
 		err = q.HoldStation(context.Background(), station, "a person")
 	}
-	must(q.t, err)
+	assert.NoError(q.t, err)
 }
 
 // jobs returns the jobs by the name of their order.
 func (q *testQueue) jobs() map[string]queue.Job {
 	q.t.Helper()
 	jobs, err := q.Jobs(context.Background(), queue.Filter{})
-	must(q.t, err)
+	assert.NoError(q.t, err)
 	out := map[string]queue.Job{}
 	for _, j := range jobs {
 		name, _, _ := strings.Cut(j.Request, " ")
@@ -234,7 +235,7 @@ func (q *testQueue) jobs() map[string]queue.Job {
 func (q *testQueue) job(name string) queue.Job {
 	q.t.Helper()
 	j, ok := q.jobs()[name]
-	wantTrue(q.t, ok, "there is no job", name)
+	assert.True(q.t, ok, "there is no job", name)
 	return j
 }
 
@@ -243,7 +244,7 @@ func (q *testQueue) leaveInDoubt(station string) {
 	q.t.Helper()
 	l, err := q.Queue.Take(q.t.Context(), station)
 	ctx := q.t.Context()
-	must(q.t, errors.Join(err, l.Begin(ctx, false), l.Settle(ctx, queue.Settlement{End: queue.Return})))
+	assert.NoError(q.t, errors.Join(err, l.Begin(ctx, false), l.Settle(ctx, queue.Settlement{End: queue.Return})))
 }
 
 // setErrors sets the errors of Take and Expire.
@@ -281,9 +282,7 @@ type testLease struct {
 }
 
 func (l *testLease) Begin(ctx context.Context, idempotent bool) error {
-	if l.asked || l.ended {
-		l.q.t.Errorf("Begin although asked=%t ended=%t", l.asked, l.ended)
-	}
+	assert.True(l.q.t, !l.asked && !l.ended, l.asked, l.ended)
 	l.asked = true
 	if l.q.beginErr != nil {
 		if err := l.q.beginErr(); err != nil {
@@ -294,13 +293,9 @@ func (l *testLease) Begin(ctx context.Context, idempotent bool) error {
 }
 
 func (l *testLease) Settle(ctx context.Context, how queue.Settlement) error {
-	if l.ended {
-		l.q.t.Errorf("%s after its end", how.End)
-	}
+	assert.True(l.q.t, !l.ended, how.End)
 	l.ended = true
-	if l.q.settling == nil && ctx.Err() != nil {
-		l.q.t.Errorf("%s with a context that has ended", how.End)
-	}
+	assert.True(l.q.t, l.q.settling != nil || ctx.Err() == nil, how.End)
 	if l.q.settling != nil {
 		if err := l.q.settling(ctx); err != nil { // as if it had never been taken
 			_ = l.Lease.Settle(context.Background(), queue.Settlement{End: queue.Return, Untouched: true})
@@ -325,7 +320,7 @@ func (h *harness) shown(station string) ticket.Delivery {
 	if err == nil {
 		err = lease.Settle(h.t.Context(), queue.Settlement{End: queue.Ack, Proof: ticket.Shown})
 	}
-	must(h.t, err)
+	assert.NoError(h.t, err)
 	return lease.Delivery()
 }
 
@@ -337,7 +332,7 @@ func (l *jsonLog) entries(t *testing.T) (short []string, last map[string]any) {
 	t.Helper()
 	for s := range strings.Lines(l.String()) {
 		last = map[string]any{}
-		must(t, json.Unmarshal([]byte(s), &last))
+		assert.NoError(t, json.Unmarshal([]byte(s), &last))
 		short = append(short, last["level"].(string)+" "+last["msg"].(string))
 	}
 	return short, last
@@ -430,9 +425,7 @@ func (p *fakePrinter) Print(
 		return ticket.Shown, nil
 	case beginsLate:
 		time.AfterFunc(time.Second, func() {
-			if begin(context.Background()) == nil {
-				p.t.Error("a begin after the attempt was let through")
-			}
+			assert.True(p.t, begin(context.Background()) != nil, "a begin after the attempt was let through")
 		})
 	}
 	if err := beforeBegin[f]; err != nil {
@@ -445,9 +438,7 @@ func (p *fakePrinter) Print(
 	if err := afterBegin[f]; err != nil {
 		return "", err
 	}
-	if f == beginsTwice && begin(ctx) == nil {
-		p.t.Error("a second begin was let through")
-	}
+	assert.True(p.t, f != beginsTwice || begin(ctx) != nil, "a second begin was let through")
 	p.out(d)
 	if err := p.wait(ctx, p.takes); err != nil {
 		return "", fmt.Errorf("write: %w", err)
@@ -468,9 +459,7 @@ func (p *fakePrinter) Print(
 func (p *fakePrinter) startAttempt() fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.busy {
-		p.t.Errorf("two prints at once")
-	}
+	assert.True(p.t, !p.busy, "two prints at once")
 	p.busy = true
 	p.tries = append(p.tries, time.Now())
 	f := p.always
@@ -544,28 +533,9 @@ func (p *fakePrinter) attempts() []time.Time {
 	return slices.Clone(p.tries)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	wantTrue(t, err == nil, err)
-}
-
-// wantEqual compares. of says of which case of a test.
-func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
-	t.Helper()
-	wantTrue(t, got == want, got, want, of)
-}
-
 // wantSame compares in depth.
 func wantSame(t testing.TB, got, want any, of ...any) {
 	t.Helper()
 	diff := cmp.Diff(want, got)
-	wantTrue(t, diff == "", of, "(-want +got)\n"+diff)
-}
-
-// wantTrue ends the test unless something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Fatalf("it does not hold: %+v", values)
-	}
+	assert.True(t, diff == "", of, "(-want +got)\n"+diff)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
@@ -21,11 +23,11 @@ func TestAPrinterOffForThreeHoursDrainsInOrderOverARestart(t *testing.T) {
 		tries := p.attempts()
 		for i := 1; i < len(tries); i++ {
 			d := tries[i].Sub(tries[i-1])
-			wantTrue(t, d >= time.Second && d <= 30*time.Second, i, d)
+			assert.True(t, d >= time.Second && d <= 30*time.Second, i, d)
 		}
 		// 15 to 30 s a pause, over three hours.
-		wantTrue(t, len(tries) >= 300 && len(tries) <= 800, len(tries))
-		wantEqual(t, h.q.job("order-000").Attempts, len(tries), "another ticket was tried")
+		assert.True(t, len(tries) >= 300 && len(tries) <= 800, len(tries))
+		assert.Equal(t, h.q.job("order-000").Attempts, len(tries), "another ticket was tried")
 
 		// The stop cuts one off: after the restart it comes again, marked, before anything else.
 		p.setFault(fine)
@@ -98,10 +100,10 @@ func TestPausesStayWithinTheirBounds(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 1000 {
 			d := c.pause()
-			wantTrue(t, d >= c.low && d <= c.high, name, d, c.low, c.high)
+			assert.True(t, d >= c.low && d <= c.high, name, d, c.low, c.high)
 			seen[d] = true
 		}
-		wantTrue(t, len(seen) >= 500, name, len(seen), "different pauses: no jitter")
+		assert.True(t, len(seen) >= 500, name, len(seen), "different pauses: no jitter")
 	}
 }
 
@@ -112,13 +114,13 @@ func TestATicketThatGoesOutResetsTheBackoff(t *testing.T) {
 		h.advance(10 * time.Minute)
 		tries := p.attempts()
 		d := tries[8].Sub(tries[7])
-		wantTrue(t, d <= 2*time.Second, "the first pause after a ticket that went out", d)
+		assert.True(t, d <= 2*time.Second, "the first pause after a ticket that went out", d)
 		p.faults = []fault{off, off, off, off, noPaper, off, fine}
 		h.q.enqueue("grill", "c")
 		h.advance(10 * time.Minute)
 		tries = p.attempts()
 		d = tries[15].Sub(tries[14])
-		wantTrue(t, d <= 2*time.Second, "the first pause after an answer, if only to ask for paper", d)
+		assert.True(t, d <= 2*time.Second, "the first pause after an answer, if only to ask for paper", d)
 	})
 }
 
@@ -129,13 +131,13 @@ func TestAPrinterThatIsNotReadySpendsNoAttempt(t *testing.T) {
 		h.q.enqueue("grill", "a")
 		h.advance(time.Hour)
 		n := len(p.attempts()) // every 4 to 6 s
-		wantTrue(t, n >= 600 && n <= 900, n)
+		assert.True(t, n >= 600 && n <= 900, n)
 		s := h.status("grill")
-		wantTrue(t, !s.Up && s.Known && s.Waiting == "status: no paper" && s.Attempt == 1, s)
+		assert.True(t, !s.Up && s.Known && s.Waiting == "status: no paper" && s.Attempt == 1, s)
 		p.setFault(fine)
 		h.advance(6 * time.Second) // however long it took, the cook does not wait longer
 		h.wantPrinted(p, "a")
-		wantEqual(t, h.q.job("a").Attempts, 1)
+		assert.Equal(t, h.q.job("a").Attempts, 1)
 	})
 }
 
@@ -156,12 +158,12 @@ func TestAKickEndsAPauseAndResetsTheBackoff(t *testing.T) {
 		h.q.enqueue("grill", "c")
 		h.advance(10 * time.Minute)
 		n := len(p.attempts())
-		wantTrue(t, !h.status("grill").NextTry.IsZero(), "the lane is in no pause")
+		assert.True(t, !h.status("grill").NextTry.IsZero(), "the lane is in no pause")
 		h.Kick("grill")
 		h.advance(0)
-		wantEqual(t, len(p.attempts()), n+1)
+		assert.Equal(t, len(p.attempts()), n+1)
 		h.advance(2 * time.Second)
-		wantEqual(t, len(p.attempts()), n+2)
+		assert.Equal(t, len(p.attempts()), n+2)
 	})
 }
 
@@ -170,7 +172,7 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 		firstPause := func(after string) {
 			t.Helper()
 			d := time.Until(h.status("grill").NextTry)
-			wantTrue(t, d > 0 && d <= 2*time.Second, after, d)
+			assert.True(t, d > 0 && d <= 2*time.Second, after, d)
 		}
 		p := h.printer()
 		h.q.setErrors(errors.New("the disk is on fire"), nil)
@@ -185,7 +187,7 @@ func TestAQueueThatFailsIsTriedAgain(t *testing.T) {
 		h.advance(longestPause)
 		h.wantPrinted(p, "a")
 		logged, _ := h.logs.entries(t)
-		wantEqual(t, len(logged), 2, logged) // the error of an hour, and the ticket
+		assert.Equal(t, len(logged), 2, logged) // the error of an hour, and the ticket
 		h.q.setErrors(errors.New("the disk is on fire"), nil)
 		h.q.enqueue("grill", "b")
 		h.advance(0)
@@ -212,7 +214,7 @@ func TestNothingIsPrintedWhenBeginFails(t *testing.T) {
 		h.advance(time.Minute)
 		h.wantPrinted(p, "a")
 		h.wantEnds("grill a return", "grill a return", "grill a return", "grill a ack")
-		wantTrue(t, h.status("grill").Up, "the storage's failure is blamed on the printer")
+		assert.True(t, h.status("grill").Up, "the storage's failure is blamed on the printer")
 	})
 }
 
@@ -234,7 +236,7 @@ func TestATicketThatCannotBeSettledIsNotTakenInALoop(t *testing.T) {
 				}
 				h.Set([]Lane{{Name: "grill", Station: h.failing(f), HoldDoubt: f == "in doubt before"}})
 				h.advance(10 * time.Minute)
-				wantTrue(t, tries >= 2 && tries <= 160 && (f == noPaper || tries <= 60), tries)
+				assert.True(t, tries >= 2 && tries <= 160 && (f == noPaper || tries <= 60), tries)
 			})
 		})
 	}

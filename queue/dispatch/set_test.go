@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -24,7 +25,7 @@ func TestSetDuringAPrintFinishesTheTicketInHandThenUsesTheNewStation(t *testing.
 		h.advance(time.Second)
 		start := time.Now()
 		h.Set([]Lane{{Name: "grill", Station: after}})
-		wantEqual(t, time.Since(start), 0, "Set blocked")
+		assert.Equal(t, time.Since(start), 0, "Set blocked")
 		h.advance(30 * time.Second)
 		h.wantPrinted(after)
 		h.advance(time.Minute)
@@ -41,13 +42,13 @@ func TestARemovedLaneEndsAfterTheTicketInHand(t *testing.T) {
 		h.q.enqueue("grill", "a", "b")
 		h.advance(time.Second)
 		h.Set(nil)
-		wantEqual(t, len(h.Status()), 0, "a removed lane has a status")
+		assert.Equal(t, len(h.Status()), 0, "a removed lane has a status")
 		h.advance(time.Hour)
 		h.wantPrinted(p, "a")
 		h.mu.Lock()
 		left := len(h.workers)
 		h.mu.Unlock()
-		wantEqual(t, left, 0)
+		assert.Equal(t, left, 0)
 	})
 }
 
@@ -76,12 +77,12 @@ func TestAnUnchangedLaneIsNotDisturbed(t *testing.T) {
 		n := len(p.attempts())
 		h.Set([]Lane{l, {Name: "bar", Station: other}})
 		h.advance(0)
-		wantEqual(t, h.status("grill").NextTry, next, "the pause was cut")
-		wantEqual(t, len(p.attempts()), n)
+		assert.Equal(t, h.status("grill").NextTry, next, "the pause was cut")
+		assert.Equal(t, len(p.attempts()), n)
 		l.ExpireAfter = 2 * time.Hour
 		h.Set([]Lane{l, {Name: "bar", Station: other}})
 		h.advance(0)
-		wantEqual(t, len(p.attempts()), n+1, "a changed option was not taken up at once")
+		assert.Equal(t, len(p.attempts()), n+1, "a changed option was not taken up at once")
 	})
 }
 
@@ -109,7 +110,7 @@ func TestLanesAreEqualOnlyIfTheirStationsAre(t *testing.T) {
 		{grillLane(p, q), named("bar", q, time.Minute), false},
 		{grillLane(p, q), named("bar", nil, backupAfter), false},
 	} {
-		wantTrue(t, sameLane(c.a, c.b) == c.want && sameLane(c.b, c.a) == c.want, c)
+		assert.True(t, sameLane(c.a, c.b) == c.want && sameLane(c.b, c.a) == c.want, c)
 	}
 }
 
@@ -129,7 +130,7 @@ func TestAReloadKeepsTheStateOfStationsThatStay(t *testing.T) {
 
 		h.Set([]Lane{grillLane(h.printer(), pass)}) // the own printer is another: it has not failed yet
 		h.advance(0)
-		wantEqual(t, h.status("grill").ActiveBackup, ActiveBackup{}, "it was not tried yet")
+		assert.Equal(t, h.status("grill").ActiveBackup, ActiveBackup{}, "it was not tried yet")
 	})
 }
 
@@ -171,18 +172,18 @@ func TestStopEndsAWorkerInEveryPhase(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), c.patient)
 		defer cancel()
 		start := time.Now()
-		must(t, h.Stop(ctx))
+		assert.NoError(t, h.Stop(ctx))
 		d := time.Since(start)
-		wantTrue(t, d <= c.takes, d)
+		assert.True(t, d <= c.takes, d)
 		n, err := testutil.GatherAndCount(h.reg)
-		wantTrue(t, n > 0 && err == nil, "for the last scrape", n, err)
+		assert.True(t, n > 0 && err == nil, "for the last scrape", n, err)
 
 		h.advance(time.Hour)
 		h.wantPrinted(p, list(c.paper)...)
 		h.wantEndsAtGrill(c.ends)
 		if c.orders != "" {
 			j := h.q.job("a")
-			wantTrue(t, j.Doubt == c.doubt && j.State != ticket.Printing, j)
+			assert.True(t, j.Doubt == c.doubt && j.State != ticket.Printing, j)
 		}
 	})
 }
@@ -191,15 +192,15 @@ func TestStopMayBeCalledAgainAndWithoutSet(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *harness) {
 		for range 3 {
 			go h.Stop(t.Context())
-			must(t, h.Stop(t.Context()))
+			assert.NoError(t, h.Stop(t.Context()))
 		}
 		p := h.serveGrill()
 		h.q.enqueue("grill", "a")
 		h.advance(time.Hour)
 		h.wantPrinted(p)
 		n, err := testutil.GatherAndCount(h.reg)
-		wantTrue(t, n == 0 && err == nil, n, err)
-		must(t, h.stopAtOnce())
+		assert.True(t, n == 0 && err == nil, n, err)
+		assert.NoError(t, h.stopAtOnce())
 	})
 }
 
@@ -212,8 +213,8 @@ func TestASecondStopWithLessPatienceInterrupts(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- h.Stop(context.Background()) }()
 		synctest.Wait()
-		must(t, h.stopAtOnce())
-		must(t, <-done)
+		assert.NoError(t, h.stopAtOnce())
+		assert.NoError(t, <-done)
 		h.wantEnds("grill a return")
 	})
 }
@@ -242,13 +243,12 @@ func TestAStopWaitsAtMostFiveSecondsForTheStorage(t *testing.T) {
 			h.advance(c.stop)
 
 			start := time.Now()
-			must(t, h.stopAtOnce())
-			wantEqual(t, time.Since(start), c.takes)
+			assert.NoError(t, h.stopAtOnce())
+			assert.Equal(t, time.Since(start), c.takes)
 			h.wantEnds(list(c.ends)...)
-			if got, last := h.logs.entries(t); !slices.Equal(got, []string{c.logged}) ||
-				c.ends == "" && last["err"] != errSettleTimeout.Error() {
-				t.Errorf("logged %q, last %v", got, last)
-			}
+			got, last := h.logs.entries(t)
+			assert.True(t, slices.Equal(got, []string{c.logged}) &&
+				(c.ends != "" || last["err"] == errSettleTimeout.Error()), got, last)
 		})
 	}
 }
@@ -264,8 +264,8 @@ func TestAStationThatIgnoresItsContextDoesNotBlockStop(t *testing.T) {
 		h.advance(time.Second)
 		start := time.Now()
 		err := h.stopAtOnce() // which names the lane, not the backup that is stuck
-		wantTrue(t, errors.Is(err, errStuck) && strings.HasSuffix(err.Error(), ": grill"), err)
-		wantEqual(t, time.Since(start), LongestStop)
+		assert.True(t, errors.Is(err, errStuck) && strings.HasSuffix(err.Error(), ": grill"), err)
+		assert.Equal(t, time.Since(start), LongestStop)
 		h.advance(time.Hour) // it comes back after all, and returns its result
 		h.wantEnds("grill a ack")
 	})
@@ -282,7 +282,7 @@ func TestATicketTakenDuringAStopIsReturned(t *testing.T) {
 			time.Sleep(time.Second)
 			h.q.enqueue("grill", "a")
 		}()
-		must(t, d.Stop(t.Context()))
+		assert.NoError(t, d.Stop(t.Context()))
 		h.wantPrinted(p)
 		h.wantEnds("grill a return")
 	})
@@ -295,9 +295,9 @@ func TestAQueueCallCancelledByStopIsNotLogged(t *testing.T) {
 		grill.Station, bar.Station = h.printer(), h.printer()
 		d.Set([]Lane{grill, bar})
 		h.advance(time.Second) // grill is in Expire, bar in Take
-		must(t, d.Stop(t.Context()))
+		assert.NoError(t, d.Stop(t.Context()))
 		got, _ := h.logs.entries(t)
-		wantEqual(t, len(got), 0, got)
+		assert.Equal(t, len(got), 0, got)
 	})
 }
 
@@ -307,7 +307,7 @@ func TestNoBackupBeginsAfterStop(t *testing.T) {
 		grill.dial = 10 * time.Second
 		h.q.enqueue("grill", "a")
 		h.advance(time.Second)
-		must(t, h.Stop(context.Background()))
+		assert.NoError(t, h.Stop(context.Background()))
 		h.wantPrinted(bar)
 		h.wantEnds("grill a retry")
 	})

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestStatusFollowsTheAttempts(t *testing.T) {
@@ -19,7 +21,7 @@ func TestStatusFollowsTheAttempts(t *testing.T) {
 
 		h.q.enqueue("grill", "a")
 		h.advance(time.Second)
-		wantEqual(t, h.status("grill").Attempt, 1, "while printing")
+		assert.Equal(t, h.status("grill").Attempt, 1, "while printing")
 		h.advance(time.Minute)
 		up := time.Now().Add(-time.Second)
 		want := Status{Name: "grill", Up: true, Known: true, Since: up}
@@ -31,7 +33,7 @@ func TestStatusFollowsTheAttempts(t *testing.T) {
 		h.advance(10 * time.Minute)
 		got := h.status("grill")
 		left := time.Until(got.NextTry)
-		wantTrue(t, left > 0 && left <= longestPause, left)
+		assert.True(t, left > 0 && left <= longestPause, left)
 		got.NextTry = time.Time{}
 		want = Status{Name: "grill", Known: true, Since: down, Err: "dial: connection refused",
 			Attempt: len(p.attempts()) - 1}
@@ -64,9 +66,9 @@ func TestLogsHaveAChangeOnceAndEveryTicketThatIsPrinted(t *testing.T) {
 			"component": "dispatch", "station": "grill", "request": "d", "job": 4.0, "venue": "v", "attempt": 3.0,
 			"outcome": "sent",
 		} {
-			wantEqual(t, last[key], value, key)
+			assert.Equal(t, last[key], value, key)
 		}
-		wantTrue(t, last["wait"].(float64) > 0, last)
+		assert.True(t, last["wait"].(float64) > 0, last)
 	})
 }
 
@@ -78,7 +80,7 @@ func TestAPanicIsCaughtAndLoggedWithItsStack(t *testing.T) {
 		h.advance(0)
 		_, last := h.logs.entries(t)
 		s, _ := last["stack"].(string)
-		wantTrue(t, strings.Contains(s, "fakePrinter") && last["err"] == "panic: nil pointer", last)
+		assert.True(t, strings.Contains(s, "fakePrinter") && last["err"] == "panic: nil pointer", last)
 	})
 }
 
@@ -87,33 +89,33 @@ func TestMetricsExistFromTheStartAndEndWithTheStation(t *testing.T) {
 		h.serveGrill(off, noPaper, cut, cut, fine, unprintable, off, fine, noProof)
 		count := func() int {
 			n, err := testutil.GatherAndCount(h.reg)
-			must(t, err)
+			assert.NoError(t, err)
 			return n
 		}
 		each := len(outcomes()) + len(results()) + 1
-		wantEqual(t, count(), each, "at the start")
+		assert.Equal(t, count(), each, "at the start")
 		h.q.enqueue("grill", "a", "b", "c", "d", "e")
 		h.advance(10 * time.Minute)
-		wantEqual(t, count(), each, "after every outcome")
+		assert.Equal(t, count(), each, "after every outcome")
 		problems, err := testutil.GatherAndLint(h.reg)
-		wantTrue(t, err == nil && len(problems) == 0, problems, err)
+		assert.True(t, err == nil && len(problems) == 0, problems, err)
 		for r, n := range map[result]float64{
 			resultOK: 3, resultCleanFailure: 2, resultNotReady: 1, resultDoubt: 2, resultPermanent: 1,
 			resultInterrupted: 0,
 		} {
-			wantEqual(t, testutil.ToFloat64(h.metrics.attempts.WithLabelValues("grill", string(r))), n, r)
+			assert.Equal(t, testutil.ToFloat64(h.metrics.attempts.WithLabelValues("grill", string(r))), n, r)
 		}
 		for outcome, n := range map[string]float64{"sent": 3, "held": 2, "failed": 0, "expired": 0, "confirmed": 0} {
-			wantEqual(t, testutil.ToFloat64(h.metrics.tickets.WithLabelValues("grill", outcome)), n, outcome)
+			assert.Equal(t, testutil.ToFloat64(h.metrics.tickets.WithLabelValues("grill", outcome)), n, outcome)
 		}
 		families, err := h.reg.Gather()
 		for _, f := range families {
 			h := f.Metric[0].Histogram // classic, and native
-			wantTrue(t, err == nil && (h == nil || len(h.Bucket) > 0 && h.Schema != nil), f.GetName(), err)
+			assert.True(t, err == nil && (h == nil || len(h.Bucket) > 0 && h.Schema != nil), f.GetName(), err)
 		}
 		h.Set(nil)
 		h.advance(0)
-		wantEqual(t, count(), 0, "of a station that is gone")
+		assert.Equal(t, count(), 0, "of a station that is gone")
 	})
 }
 
@@ -128,7 +130,7 @@ func TestUpFollowsTheLastAttempt(t *testing.T) {
 			p.setFault(c.f)
 			h.q.enqueue("grill", string(c.f))
 			h.advance(time.Minute)
-			wantEqual(t, h.status("grill").Up, c.want, c.f)
+			assert.Equal(t, h.status("grill").Up, c.want, c.f)
 		}
 	})
 }
@@ -138,8 +140,8 @@ func TestTicketsPrintedByABackupAreLogged(t *testing.T) {
 		grill, _ := h.serveWithBackup(off, 0)
 		h.q.enqueue("grill", "a", "b")
 		h.advance(time.Second)
-		wantTrue(t, !h.status("grill").Up, "its tickets come out of another")
-		wantEqual(t, h.status("grill").Attempt, 0, "no ticket waits")
+		assert.True(t, !h.status("grill").Up, "its tickets come out of another")
+		assert.Equal(t, h.status("grill").Attempt, 0, "no ticket waits")
 		grill.setFault(fine)
 		h.advance(time.Minute)
 		h.q.enqueue("grill", "c")

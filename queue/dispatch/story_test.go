@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -132,9 +133,9 @@ func (s story) run(t *testing.T, h *harness) {
 		if i == 0 && s.state != "" {
 			want = s.state
 		}
-		wantTrue(t, j.State == want && (i > 0 || strings.Contains(j.Reason, s.reason)), name, j, want, s.reason)
+		assert.True(t, j.State == want && (i > 0 || strings.Contains(j.Reason, s.reason)), name, j, want, s.reason)
 	}
-	wantTrue(t, s.state == ticket.Pending || h.status("grill").Attempt == 0, h.status("grill"), "no ticket waits")
+	assert.True(t, s.state == ticket.Pending || h.status("grill").Attempt == 0, h.status("grill"), "no ticket waits")
 }
 
 func list(s string) []string {
@@ -174,8 +175,8 @@ func TestTheBannerIsThereExactlyWhenInDoubt(t *testing.T) {
 			}
 			inBubble(t, func(t *testing.T, h *harness) {
 				s.run(t, h)
-				wantEqual(t, h.q.ends[0], "grill a "+c.end)
-				wantEqual(t, h.q.job("a").Attempts, c.attempts)
+				assert.Equal(t, h.q.ends[0], "grill a "+c.end)
+				assert.Equal(t, h.q.job("a").Attempts, c.attempts)
 			})
 			s.grill, s.bar, s.paper, s.onBar = always(off), first(c.fault), "", c.paper
 			inBubble(t, func(t *testing.T, h *harness) { s.run(t, h) })

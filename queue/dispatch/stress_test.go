@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 )
@@ -87,7 +88,7 @@ func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(300))*time.Millisecond)
 		go h.Stop(ctx)
-		must(t, h.Stop(ctx))
+		assert.NoError(t, h.Stop(ctx))
 		cancel()
 		go h.Set(lanes()) // does nothing any more
 		synctest.Wait()
@@ -101,13 +102,13 @@ func stress(t *testing.T, h *harness, r *rand.Rand, holdDoubt, hectic bool) {
 	}
 	h.Set(lanes())
 	h.advance(time.Hour)
-	wantTrue(t, calls.onBackups > 0, "no backup ever printed: the test tests nothing")
+	assert.True(t, calls.onBackups > 0, "no backup ever printed: the test tests nothing")
 	jobs := h.q.jobs()
 	for _, n := range stations {
-		wantTrue(t, slices.Equal(calls.first[n], want[n]), n, calls.first[n], want[n])
+		assert.True(t, slices.Equal(calls.first[n], want[n]), n, calls.first[n], want[n])
 		for _, name := range want[n] {
 			s := jobs[name].State
-			wantTrue(t, s == ticket.Sent || s == ticket.Held, name, s)
+			assert.True(t, s == ticket.Sent || s == ticket.Held, name, s)
 		}
 	}
 }
@@ -151,9 +152,7 @@ func (r *outputChecker) printer(lane string) *checkedPrinter {
 func (r *outputChecker) enter(d ticket.Delivery, in bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if in && r.busy[d.Station] {
-		r.t.Errorf("two stations print for %s at once", d.Station)
-	}
+	assert.True(r.t, !in || !r.busy[d.Station], d.Station)
 	r.busy[d.Station] = in
 }
 
@@ -161,18 +160,15 @@ func (r *outputChecker) out(printer string, d ticket.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	name := d.Ticket.Request
-	if own := d.Station == printer; own != (d.For == "") || !own && (d.For != d.Station || d.Down != "printer") {
-		r.t.Errorf("%s came out of %s for %q (%q)", name, printer, d.For, d.Down)
-	}
+	own := d.Station == printer
+	assert.True(r.t, own == (d.For == "") && (own || d.For == d.Station && d.Down == "printer"), name, printer, d.For,
+		d.Down)
 	if d.For != "" {
 		r.onBackups++
 	}
-	if came := r.begun[d.Job] > 0; came != d.Doubt {
-		r.t.Errorf("%s: marked %t although %d copies may be out", name, d.Doubt, r.begun[d.Job])
-	}
-	if r.begun[d.Job]++; r.begun[d.Job] > r.most {
-		r.t.Errorf("%s: %d begun attempts without a decision by a person", name, r.begun[d.Job])
-	}
+	assert.Equal(r.t, r.begun[d.Job] > 0, d.Doubt, name, r.begun[d.Job])
+	r.begun[d.Job]++
+	assert.True(r.t, r.begun[d.Job] <= r.most, name, r.begun[d.Job])
 	if !d.Doubt {
 		r.first[d.Station] = append(r.first[d.Station], name)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAFaultFailsTheWriteAsItsNameSays(t *testing.T) {
@@ -24,9 +26,8 @@ func TestAFaultFailsTheWriteAsItsNameSays(t *testing.T) {
 			s.Set("k", "old")
 			s.Inject(c.fault)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if err := s.Put(ctx, "k", []byte("new")); !errors.Is(err, c.err) || s.Value("k") != c.value {
-				t.Errorf("fault %d: %v, stored %q", c.fault, err, s.Value("k"))
-			}
+			err := s.Put(ctx, "k", []byte("new"))
+			assert.True(t, errors.Is(err, c.err) && s.Value("k") == c.value, c.fault, err, s.Value("k"))
 			cancel()
 		}
 	})
@@ -38,7 +39,5 @@ func TestAReadFaultFailsGetAndAll(t *testing.T) {
 	s.InjectRead(true)
 	_, _, err := s.Get("k")
 	all := s.All(func(string, []byte) bool { return true })
-	if !errors.Is(err, ErrStorage) || !errors.Is(all, ErrStorage) {
-		t.Errorf("Get: %v, All: %v", err, all)
-	}
+	assert.True(t, errors.Is(err, ErrStorage) && errors.Is(all, ErrStorage), err, all)
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -17,28 +18,28 @@ func TestACopyLeavesHalfOfTheDiskToTheOrders(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
 	content := bytes.Repeat([]byte("ticket"), 1<<20)
-	must(t, os.WriteFile(from, content, 0o600))
+	assert.NoError(t, os.WriteFile(from, content, 0o600))
 
 	synctest.Test(t, func(t *testing.T) {
 		began, busy, last := time.Now(), time.Duration(0), int64(0)
 		hooks := System
 		hooks.Sync = func(f *os.File) error {
 			info, err := f.Stat()
-			wantTrue(t, err == nil && (info.IsDir() || info.Size()-last <= paceBytes+64<<10), info, last, err)
+			assert.True(t, err == nil && (info.IsDir() || info.Size()-last <= paceBytes+64<<10), info, last, err)
 			last = info.Size()
 			busy += time.Second
 			time.Sleep(time.Second)
 			return nil
 		}
 
-		must(t, Place(t.Context(), from, to, hooks))
+		assert.NoError(t, Place(t.Context(), from, to, hooks))
 		atTheEnd := 2 * time.Second // the syncs of the whole file and of its folder
 		paused, want := time.Since(began)-busy, busy-atTheEnd
-		wantTrue(t, paused == want && want >= 5*time.Second, busy, paused)
+		assert.True(t, paused == want && want >= 5*time.Second, busy, paused)
 	})
 
 	got, err := os.ReadFile(to)
-	wantTrue(t, err == nil && bytes.Equal(got, content), len(got), err)
+	assert.True(t, err == nil && bytes.Equal(got, content), len(got), err)
 }
 
 // TestOnlyTheNewFileIsGivenToTheUserOfTheDaemon: this user can put a link in the place of the new file, and root would
@@ -47,11 +48,11 @@ func TestOnlyTheNewFileIsGivenToTheUserOfTheDaemon(t *testing.T) {
 	slow.Test(t, "root")
 	dir := t.TempDir()
 	other, temp := filepath.Join(t.TempDir(), "shadow"), filepath.Join(dir, "t.db.new-1")
-	must(t, os.WriteFile(other, nil, 0o600))
-	must(t, os.Symlink(other, temp))
-	must(t, os.Chown(dir, 12345, 12345))
-	must(t, own(temp, filepath.Join(dir, "t.db"), nil))
+	assert.NoError(t, os.WriteFile(other, nil, 0o600))
+	assert.NoError(t, os.Symlink(other, temp))
+	assert.NoError(t, os.Chown(dir, 12345, 12345))
+	assert.NoError(t, own(temp, filepath.Join(dir, "t.db"), nil))
 	info, err := os.Stat(other)
-	must(t, err)
-	wantEqual(t, info.Sys().(*syscall.Stat_t).Uid, 0)
+	assert.NoError(t, err)
+	assert.Equal(t, info.Sys().(*syscall.Stat_t).Uid, 0)
 }

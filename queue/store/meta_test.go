@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
+
+	"ticketrail/deploy/assert"
 )
 
 // file.go reads bbolt's private meta pages and rewrites one. These tests compare its assumptions
@@ -27,19 +29,19 @@ func TestTheMetaPageIsReadAsBboltReadsIt(t *testing.T) {
 			bboltFile(t, &bolt.Options{PageSize: size, NoSync: true}, 5, func(db *bolt.DB) {
 				m := newest(t, db.Path())
 				content, err := os.ReadFile(db.Path())
-				must(t, err)
-				wantTrue(t, m.pageSize == int64(size) && db.Info().PageSize == size, m.pageSize, db.Info().PageSize)
+				assert.NoError(t, err)
+				assert.True(t, m.pageSize == int64(size) && db.Info().PageSize == size, m.pageSize, db.Info().PageSize)
 				page := content[m.at : m.at+m.pageSize]
 				raw := page[pageHeader:]
 				err = db.View(func(tx *bolt.Tx) error {
-					wantTrue(t, m.txid == uint64(tx.ID()) && m.need == uint64(tx.Size()), m, tx.ID(), tx.Size())
-					wantTrue(t, m.at == int64(tx.ID()%2*size) && host.Uint64(page) == uint64(tx.ID()%2) &&
+					assert.True(t, m.txid == uint64(tx.ID()) && m.need == uint64(tx.Size()), m, tx.ID(), tx.Size())
+					assert.True(t, m.at == int64(tx.ID()%2*size) && host.Uint64(page) == uint64(tx.ID()%2) &&
 						host.Uint16(page[8:]) == metaFlag, m.at, page[:pageHeader])
-					wantEqual(t, host.Uint64(raw[offRoot:]), uint64(tx.Cursor().Bucket().Root()))
+					assert.Equal(t, host.Uint64(raw[offRoot:]), uint64(tx.Cursor().Bucket().Root()))
 					return nil
 				})
-				must(t, err)
-				wantTrue(t, len(bytes.TrimLeft(raw[metaSize:], "\x00")) == 0, "there is more than these bytes", raw)
+				assert.NoError(t, err)
+				assert.True(t, len(bytes.TrimLeft(raw[metaSize:], "\x00")) == 0, "there is more than these bytes", raw)
 			})
 		})
 	}
@@ -52,27 +54,27 @@ func TestADamagedMetaPageIsValidExactlyWhenBboltSaysSo(t *testing.T) {
 		for commits := 4; commits < 6; commits++ { // so that the newest is the first page once, and the second once
 			path := bboltFile(t, &bolt.Options{PageSize: size, NoSync: true}, commits, nil)
 			f, err := os.OpenFile(path, os.O_RDWR, 0)
-			must(t, err)
+			assert.NoError(t, err)
 			defer f.Close()
 			m := newest(t, path)
 			for off := range pageHeader + metaSize + 8 {
 				whole := make([]byte, 1)
-				must(t, errOf(f.ReadAt(whole, m.at+int64(off))))
-				must(t, errOf(f.WriteAt([]byte{whole[0] ^ 0x10}, m.at+int64(off))))
+				assert.NoError(t, errOf(f.ReadAt(whole, m.at+int64(off))))
+				assert.NoError(t, errOf(f.WriteAt([]byte{whole[0] ^ 0x10}, m.at+int64(off))))
 				want := m.txid
 				if off >= pageHeader && off < pageHeader+metaSize {
 					want--
 				}
 				got, n := state(t, path)
-				wantTrue(t, uint64(got) == want && n == fmt.Sprint(want), "bbolt takes", got, n, want, off)
-				wantEqual(t, newest(t, path).txid, want, off)
-				must(t, errOf(f.WriteAt(whole, m.at+int64(off))))
+				assert.True(t, uint64(got) == want && n == fmt.Sprint(want), "bbolt takes", got, n, want, off)
+				assert.Equal(t, newest(t, path).txid, want, off)
+				assert.NoError(t, errOf(f.WriteAt(whole, m.at+int64(off))))
 			}
 			for page := range 2 {
-				must(t, errOf(f.WriteAt(make([]byte, pageHeader+metaSize), int64(page*size))))
+				assert.NoError(t, errOf(f.WriteAt(make([]byte, pageHeader+metaSize), int64(page*size))))
 			}
 			m, ok := newestMeta(f)
-			wantTrue(t, !ok, "both are damaged", size, m)
+			assert.True(t, !ok, "both are damaged", size, m)
 		}
 	}
 }
@@ -82,7 +84,7 @@ func TestACopyOfAMetaPageAmongTheDataIsNotUsed(t *testing.T) {
 	path := bboltFile(t, BoltOptions(true), 4, nil)
 	m := newest(t, path)
 	content, err := os.ReadFile(path)
-	must(t, err)
+	assert.NoError(t, err)
 	forged := append([]byte(nil), content[m.at:m.at+m.pageSize]...)
 	raw := forged[pageHeader:]
 	binary.NativeEndian.PutUint64(raw[offTxid:], m.txid+1)
@@ -90,42 +92,42 @@ func TestACopyOfAMetaPageAmongTheDataIsNotUsed(t *testing.T) {
 	binary.NativeEndian.PutUint32(raw[offPageSize:], uint32(2*m.pageSize))
 	sealMeta(raw)
 	copy(content[2*m.pageSize:], forged)
-	must(t, os.WriteFile(path, content, 0o600))
-	wantEqual(t, newest(t, path), m)
+	assert.NoError(t, os.WriteFile(path, content, 0o600))
+	assert.Equal(t, newest(t, path), m)
 }
 
 func TestATruncatedFileIsRefusedWithoutACrash(t *testing.T) {
 	path := bboltFile(t, BoltOptions(true), 50, nil)
 	content, err := os.ReadFile(path)
-	must(t, err)
+	assert.NoError(t, err)
 	need := int(newest(t, path).need)
 	for n := 0; n < need; n += need/40 + 1 {
-		must(t, os.WriteFile(path, content[:n], 0o600))
+		assert.NoError(t, os.WriteFile(path, content[:n], 0o600))
 		wantErr(t, opened(path), ErrDamaged)
 		wantErr(t, Check(path, nothing), ErrDamaged)
 	}
-	must(t, os.WriteFile(path, content[:need], 0o600))
-	must(t, Check(path, nothing))
+	assert.NoError(t, os.WriteFile(path, content[:need], 0o600))
+	assert.NoError(t, Check(path, nothing))
 }
 
 func TestAFileOfAnotherBboltVersionIsRefusedWithoutACrash(t *testing.T) {
 	path := bboltFile(t, BoltOptions(true), 4, nil)
 	content, err := os.ReadFile(path)
-	must(t, err)
+	assert.NoError(t, err)
 	size := int(newest(t, path).pageSize)
 	for _, raw := range [][]byte{content[pageHeader:], content[size+pageHeader:]} {
 		binary.NativeEndian.PutUint32(raw[4:], 99)
 		sealMeta(raw)
 	}
-	must(t, os.WriteFile(path, content, 0o600))
+	assert.NoError(t, os.WriteFile(path, content, 0o600))
 	for _, err := range []error{opened(path), Check(path, nothing)} {
-		wantTrue(t, err != nil && strings.Contains(err.Error(), "version"), err)
+		assert.True(t, err != nil && strings.Contains(err.Error(), "version"), err)
 	}
 }
 
 func TestWhatIsNoFileOfBboltHasNoMetaPageToWrite(t *testing.T) {
 	missing, rubbish := filepath.Join(t.TempDir(), "missing"), filepath.Join(t.TempDir(), "rubbish")
-	must(t, os.WriteFile(rubbish, make([]byte, 16<<10), 0o600))
+	assert.NoError(t, os.WriteFile(rubbish, make([]byte, 16<<10), 0o600))
 	wantErr(t, rewriteMeta(missing, System.Sync), os.ErrNotExist)
 	wantErr(t, syncPath(missing, System), os.ErrNotExist)
 	wantErr(t, rewriteMeta(rubbish, System.Sync), ErrDamaged)
@@ -140,9 +142,9 @@ func TestOfALineWithoutEndOnlyTheBeginningIsRead(t *testing.T) {
 	}
 	r := bufio.NewReader(io.MultiReader(append(parts, strings.NewReader("\nnext\n"))...))
 	line, err := readLine(r, nil)
-	wantTrue(t, err == nil && len(line) <= maxLine+r.Size(), len(line), err)
+	assert.True(t, err == nil && len(line) <= maxLine+r.Size(), len(line), err)
 	line, err = readLine(r, nil)
-	wantTrue(t, err == nil && string(line) == "next\n", len(line), err)
+	assert.True(t, err == nil && string(line) == "next\n", len(line), err)
 }
 
 // bboltFile makes a file with bbolt alone. Transaction n stores the value n under the key "n".
@@ -150,7 +152,7 @@ func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "bbolt.db")
 	db, err := bolt.Open(path, 0o600, o)
-	must(t, err)
+	assert.NoError(t, err)
 	for range commits {
 		err := db.Update(func(tx *bolt.Tx) error {
 			b, err := tx.CreateBucketIfNotExists([]byte("b"))
@@ -160,12 +162,12 @@ func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB
 			_ = b.Put(fmt.Append(nil, "filler ", tx.ID()), make([]byte, 3000))
 			return b.Put([]byte("n"), fmt.Append(nil, tx.ID()))
 		})
-		must(t, err)
+		assert.NoError(t, err)
 		if each != nil {
 			each(db)
 		}
 	}
-	must(t, db.Close())
+	assert.NoError(t, db.Close())
 	return path
 }
 
@@ -173,23 +175,23 @@ func bboltFile(t *testing.T, o *bolt.Options, commits int, each func(db *bolt.DB
 func state(t *testing.T, path string) (txid int, n string) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
-	must(t, err)
+	assert.NoError(t, err)
 	defer db.Close()
 	err = db.View(func(tx *bolt.Tx) error {
 		txid, n = tx.ID(), string(tx.Bucket([]byte("b")).Get([]byte("n")))
 		return nil
 	})
-	must(t, err)
+	assert.NoError(t, err)
 	return txid, n
 }
 
 func newest(t *testing.T, path string) meta {
 	t.Helper()
 	f, err := os.Open(path)
-	must(t, err)
+	assert.NoError(t, err)
 	defer f.Close()
 	m, ok := newestMeta(f)
-	wantTrue(t, ok, "no valid meta page")
+	assert.True(t, ok, "no valid meta page")
 	return m
 }
 
@@ -202,28 +204,9 @@ func sealMeta(raw []byte) {
 
 const offRoot = 16 // in a meta page
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	wantTrue(t, err == nil, err)
-}
-
-// wantEqual compares. of says of which case of a test.
-func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
-	t.Helper()
-	wantTrue(t, got == want, got, want, of)
-}
-
-// wantTrue ends the test unless something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Fatalf("it does not hold: %+v", values)
-	}
-}
-
 func wantErr(t testing.TB, err, want error) {
 	t.Helper()
-	wantTrue(t, errors.Is(err, want), err, want)
+	assert.True(t, errors.Is(err, want), err, want)
 }
 
 func errOf[T any](_ T, err error) error { return err }

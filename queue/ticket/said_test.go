@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 // TestEveryFieldThatACookReadsIsPartOfTheDigest: a field that is forgotten would make a change a duplicate. The fields
@@ -27,7 +29,7 @@ func TestEveryFieldThatACookReadsIsPartOfTheDigest(t *testing.T) {
 			fill(v.Field(i))
 			name := of.Field(i).Name
 			// It belongs into Said or into this list.
-			wantEqual(t, tk.Said() == was, slices.Contains(leftOut, name), of.Name(), name)
+			assert.Equal(t, tk.Said() == was, slices.Contains(leftOut, name), of.Name(), name)
 		}
 	}
 }
@@ -36,11 +38,11 @@ func TestTheSequenceOfItemsIsNotPartOfTheDigestAndThatOfModifiersIs(t *testing.T
 	said := func(lines ...Line) Digest { return (&Ticket{Lines: lines}).Said() }
 	fish, pie := Line{Name: "Fish"}, Line{Name: "Pie"}
 	salt, hot := Line{Name: "salt", Depth: 1}, Line{Name: "hot", Depth: 1}
-	wantEqual(t, said(fish, salt, hot, pie), said(pie, fish, salt, hot))
+	assert.Equal(t, said(fish, salt, hot, pie), said(pie, fish, salt, hot))
 	all := []Digest{said(fish, salt, hot, pie), said(fish, hot, salt, pie), said(fish, salt, pie, hot),
 		said(fish, pie, salt, hot), said(fish, salt, hot), said(fish, fish, salt, hot, pie)}
 	for i, a := range all {
-		wantTrue(t, !slices.Contains(all[:i], a), i)
+		assert.True(t, !slices.Contains(all[:i], a), i)
 	}
 }
 
@@ -56,7 +58,7 @@ func TestTextsThatMeetAreNotTakenForOthers(t *testing.T) {
 				Notes: []string{"\x00"}}}},
 		},
 	} {
-		wantTrue(t, x[0].Said() != x[1].Said(), name)
+		assert.True(t, x[0].Said() != x[1].Said(), name)
 	}
 }
 
@@ -67,15 +69,15 @@ func TestSharesAreWhatAStationGetsOfAnOrder(t *testing.T) {
 	drafts := []Draft{draft("grill", "1", "Fish"), draft("bar", "1", "Tea"), draft("grill", "#1", "Pie"),
 		draft("grill", "2", "Pie")}
 	shares, all := Shares(drafts)
-	wantTrue(t, len(shares) == 3 && slices.Equal(shares[0].Drafts, []int{0, 2}) && shares[0].Order == "#1" &&
+	assert.True(t, len(shares) == 3 && slices.Equal(shares[0].Drafts, []int{0, 2}) && shares[0].Order == "#1" &&
 		shares[2].Station == "grill" && shares[2].Order == "#2", shares)
 
 	other := []Draft{drafts[3], drafts[2], drafts[1], drafts[0]}
 	again, same := Shares(other)
-	wantTrue(t, same == all && again[1].Said == shares[0].Said, "another sequence of records is a change")
+	assert.True(t, same == all && again[1].Said == shares[0].Said, "another sequence of records is a change")
 	other[0].Station = "bar"
 	_, moved := Shares(other)
-	wantTrue(t, moved != all, "another station is no change")
+	assert.True(t, moved != all, "another station is no change")
 }
 
 func TestJSONOnATicketSaysTheSameWithOtherIDsAndTimes(t *testing.T) {
@@ -96,11 +98,11 @@ func TestJSONOnATicketSaysTheSameWithOtherIDsAndTimes(t *testing.T) {
 		`{"id":` + id + `,"menu":` + menu + `,"at":"tonight","retryCount":0,"plu":"id"}`:                false,
 	} {
 		for i, said := range tickets(raw) {
-			wantEqual(t, said == first[i], same, raw)
+			assert.Equal(t, said == first[i], same, raw)
 		}
 	}
 	// A text with a quotation mark and a colon is no key.
-	wantTrue(t, tickets(`["_\":fish"]`) != tickets(`["_\":beef"]`))
+	assert.True(t, tickets(`["_\":fish"]`) != tickets(`["_\":beef"]`))
 }
 
 func TestANumberIsATimeUnderAKeyThatSaysSo(t *testing.T) {
@@ -113,7 +115,7 @@ func TestANumberIsATimeUnderAKeyThatSaysSo(t *testing.T) {
 			"epoch": true,
 			"heat":  false, "station": false, "HEAT": false, "atLast": false, "": false, "batch": false,
 		} {
-			wantEqual(t, IsUnixTime(key, number), want && isTime, key, number)
+			assert.Equal(t, IsUnixTime(key, number), want && isTime, key, number)
 		}
 	}
 }
@@ -132,7 +134,7 @@ func TestTheHeadOfAChangeNamesWhatItReplaces(t *testing.T) {
 		tk := Ticket{Zone: "Europe/Berlin", Changed: &c, Received: at, RefusedFor: "want a UUID",
 			Banners: []string{"LATE"}}
 		got := strings.Join(tk.Heads(), "; ")
-		wantEqual(t, got, want+"; LATE – refused at 19:31: want a UUID; LATE")
+		assert.Equal(t, got, want+"; LATE – refused at 19:31: want a UUID; LATE")
 	}
 }
 
@@ -159,7 +161,7 @@ func TestANumberIsSaidWithANumberSignAndANameIsNot(t *testing.T) {
 		"18": "#18", "#18": "#18", "": "", "#": "", "4F2A": "#4F2A", "UberEats 4F2A": "UberEats 4F2A",
 		"#Order 7": "Order 7",
 	} {
-		wantEqual(t, NumberLabel(in), want, in)
+		assert.Equal(t, NumberLabel(in), want, in)
 	}
 }
 
@@ -183,7 +185,7 @@ func TestATableIsSaidWithTheWordOnlyIfItIsANumber(t *testing.T) {
 		{"12", "Takeaway", "12"},
 		{"12", "UberEats Delivery", "12"},
 	} {
-		wantEqual(t, TableLabel(c.table, c.orderType), c.want, c.table, c.orderType)
+		assert.Equal(t, TableLabel(c.table, c.orderType), c.want, c.table, c.orderType)
 	}
 }
 
@@ -193,6 +195,6 @@ func TestATypeSaysWhetherAnOrderLeavesTheHouse(t *testing.T) {
 		"Collection": true, "Delivery": true, "Drive Thru": true, "Drive-Through": true, "Carry Out": true,
 		"Dine In": false, "Eat in": false, "Bar": false, "Table": false, "": false, "堂食": false,
 	} {
-		wantEqual(t, LeavesHouse(orderType), want, orderType)
+		assert.Equal(t, LeavesHouse(orderType), want, orderType)
 	}
 }

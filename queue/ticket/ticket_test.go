@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestATicketSurvivesStorage(t *testing.T) {
@@ -19,16 +21,16 @@ func TestATicketSurvivesStorage(t *testing.T) {
 		AlsoAt: []string{"bar"},
 	}
 	b, err := Marshal(in)
-	must(t, err)
+	assert.NoError(t, err)
 	out, err := Unmarshal(b)
-	must(t, err)
+	assert.NoError(t, err)
 	in.V = Version
-	wantEqual(t, cmp.Diff(in, out), "")
+	assert.Equal(t, cmp.Diff(in, out), "")
 }
 
 func TestATicketOfANewerFormatIsRefused(t *testing.T) {
 	got, err := Unmarshal([]byte(`{"v":99,"venue":"v"}`))
-	wantTrue(t, err != nil && cmp.Equal(got, Ticket{}), got, err)
+	assert.True(t, err != nil && cmp.Equal(got, Ticket{}), got, err)
 }
 
 // firstRelease is a ticket written by the first release. It must be readable for ever: never change this text.
@@ -40,21 +42,21 @@ const firstRelease = `{"v":1,"venue":"6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11","ven
 
 func TestTicketsOfTheFirstReleaseStayReadable(t *testing.T) {
 	tk, err := Unmarshal([]byte(firstRelease))
-	must(t, err)
+	assert.NoError(t, err)
 	b, err := Marshal(tk)
-	must(t, err)
+	assert.NoError(t, err)
 	written := strings.Replace(firstRelease, `,"of":"p"`, "", 1) // nothing has it any more
-	wantEqual(t, string(b), written)
+	assert.Equal(t, string(b), written)
 }
 
 // TestWhatEarlierVersionsStoredInAnotherFormStaysReadable: the other stations, and the later voids.
 func TestWhatEarlierVersionsStoredInAnotherFormStaysReadable(t *testing.T) {
 	got, err := Unmarshal([]byte(`{"v":1,"number":"18","also_at":[{"station":"bar"}],` +
 		`"later":["VOID at 19:40: job 13",{"job":14,"clock":"19:41"},{}]}`))
-	must(t, err)
-	wantEqual(t, got.Number, "18")
+	assert.NoError(t, err)
+	assert.Equal(t, got.Number, "18")
 	want := []string{"VOID at 19:40: job 13", "VOID at 19:41: job 14", "VOID: more jobs"}
-	wantEqual(t, cmp.Diff(want, got.Later.Texts()), "")
+	assert.Equal(t, cmp.Diff(want, got.Later.Texts()), "")
 }
 
 func FuzzUnmarshal(f *testing.F) {
@@ -64,7 +66,7 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tk, err := Unmarshal(b)
 		if err != nil {
-			wantTrue(t, cmp.Equal(tk, Ticket{}), err, tk)
+			assert.True(t, cmp.Equal(tk, Ticket{}), err, tk)
 			return
 		}
 		again, err := Marshal(tk)
@@ -72,39 +74,20 @@ func FuzzUnmarshal(f *testing.F) {
 			return // a year that JSON cannot write
 		}
 		back, err := Unmarshal(again)
-		must(t, err)
+		assert.NoError(t, err)
 		third, err := Marshal(back)
-		must(t, err)
-		wantEqual(t, string(third), string(again))
+		assert.NoError(t, err)
+		assert.Equal(t, string(third), string(again))
 	})
 }
 
 func TestAMarkIsFoundThroughWrapping(t *testing.T) {
 	p := fmt.Errorf("print: %w", errors.Join(io.EOF, Permanent(io.ErrUnexpectedEOF)))
-	wantTrue(t, IsPermanent(p) && !IsNotReady(p) && errors.Is(p, io.ErrUnexpectedEOF), p)
+	assert.True(t, IsPermanent(p) && !IsNotReady(p) && errors.Is(p, io.ErrUnexpectedEOF), p)
 	n := NotReady(io.EOF)
-	wantTrue(t, IsNotReady(n) && !IsPermanent(n) && n.Error() == "EOF", n)
+	assert.True(t, IsNotReady(n) && !IsPermanent(n) && n.Error() == "EOF", n)
 	u := Untouched(Permanent(io.EOF))
-	wantTrue(t, IsUntouched(u) && IsPermanent(u) && !IsNotReady(u), u)
-	wantTrue(t, !IsUntouched(NotReady(Untouched(io.EOF)))) // who wraps it may know that more has happened
-	wantTrue(t, !IsPermanent(nil) && !IsNotReady(io.EOF))
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	wantTrue(t, err == nil, err)
-}
-
-// wantEqual compares. of says of which case of a test.
-func wantEqual[T comparable](t testing.TB, got, want T, of ...any) {
-	t.Helper()
-	wantTrue(t, got == want, got, want, of)
-}
-
-// wantTrue ends the test unless something holds, and says the values that it is about.
-func wantTrue(t testing.TB, holds bool, values ...any) {
-	t.Helper()
-	if !holds {
-		t.Fatalf("it does not hold: %+v", values)
-	}
+	assert.True(t, IsUntouched(u) && IsPermanent(u) && !IsNotReady(u), u)
+	assert.True(t, !IsUntouched(NotReady(Untouched(io.EOF)))) // who wraps it may know that more has happened
+	assert.True(t, !IsPermanent(nil) && !IsNotReady(io.EOF))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
@@ -28,9 +29,8 @@ func TestATicketThatIsDeliveredAgainIsNeitherDuplicatedNorMarked(t *testing.T) {
 	again.Attempt, again.Doubt = 2, true
 	at := b.At()
 	put(t, b, again)
-	if c := card(b, 1); c.Duplicate || !c.Items[0].Done || b.At() != at {
-		t.Errorf("card %+v", c)
-	}
+	c := card(b, 1)
+	assert.True(t, !c.Duplicate && c.Items[0].Done && b.At() == at, c)
 	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
 	b = open(t, s)
 	put(t, b, again)
@@ -56,9 +56,8 @@ func TestTwoCooksWhoPressTheSameHaveNoConflict(t *testing.T) {
 	wantOutcome(t, b, press(b, Bump, 8, 0), Gone)
 	for _, bad := range []Command{{}, {ID: "a b", Do: Bump}, {ID: "x", Do: "explode"}, {ID: "x", Do: Tick},
 		{ID: strings.Repeat("x", 65), Do: Bump}} {
-		if _, err := b.Do(t.Context(), bad); !errors.Is(err, ErrCommand) {
-			t.Errorf("%+v: %v", bad, err)
-		}
+		_, err := b.Do(t.Context(), bad)
+		assert.True(t, errors.Is(err, ErrCommand), bad, err)
 	}
 }
 
@@ -68,24 +67,21 @@ func TestATicketThatCameOutElsewhereCanBeRecalled(t *testing.T) {
 	put(t, b, order(1, "Burger"))
 	late := press(b, Bump, 1, 0)
 	for job := range uint64(3) { // 2 and 3 never had a card
-		must(t, b.ComesOut(t.Context(), order(job+1, "Burger"), "grill"))
+		assert.NoError(t, b.ComesOut(t.Context(), order(job+1, "Burger"), "grill"))
 	}
 	wantJobs(t, b, "| 3 2 1")
-	if o := b.OrderWith(2); o.State != Elsewhere || o.Tickets[0].Paper != "grill" {
-		t.Errorf("order %+v", o)
-	}
+	o := b.OrderWith(2)
+	assert.True(t, o.State == Elsewhere && o.Tickets[0].Paper == "grill", o)
 	b = open(t, s)
 	wantOutcome(t, b, press(b, Recall, 2, 0), Done)
-	if k := card(b, 2); !k.Duplicate || k.Paper != "" {
-		t.Errorf("what may be on paper too: %+v", k)
-	}
+	k := card(b, 2)
+	assert.True(t, k.Duplicate && k.Paper == "", k)
 	d := order(1, "Burger") // the queue gives it here again after all
 	d.Doubt = true
 	put(t, b, d)
 	wantOutcome(t, b, late, Conflict)
-	if got := jobs(b); got != "2 1 | 3" || !card(b, 1).Duplicate {
-		t.Errorf("board %q", got)
-	}
+	got := jobs(b)
+	assert.True(t, got == "2 1 | 3" && card(b, 1).Duplicate, got)
 }
 
 func TestPastEventsAreBoundedHoweverLargeATicketIs(t *testing.T) {
@@ -103,11 +99,8 @@ func TestPastEventsAreBoundedHoweverLargeATicketIs(t *testing.T) {
 			held += len(e.json)
 			most = max(most, len(e.json))
 		}
-		if held > b.most+most {
-			t.Fatalf("after %d presses %d events hold %d bytes, the largest %d", i+1, len(b.past), held, most)
-		}
-		if events, ok := b.Since(from); !ok || len(events) != 1 {
-			t.Fatalf("a page that is up to date is told %d events, %v", len(events), ok)
-		}
+		assert.True(t, held <= b.most+most, i+1, len(b.past), held, most)
+		events, ok := b.Since(from)
+		assert.True(t, ok && len(events) == 1, len(events), ok)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
@@ -45,20 +46,17 @@ func TestPagesAreNotToldWhatIsNotStored(t *testing.T) {
 	put(t, b, order(1, "Burger"))
 	changed, at := b.Changed(), b.At()
 	s.Inject(queuetest.Failed)
-	if err := b.Add(t.Context(), order(2, "Soup")); !errors.Is(err, queuetest.ErrStorage) {
-		t.Errorf("put: %v", err)
-	}
-	if _, err := b.Do(t.Context(), press(b, Bump, 1, 0)); !errors.Is(err, queuetest.ErrStorage) {
-		t.Errorf("bump: %v", err)
-	}
+	err := b.Add(t.Context(), order(2, "Soup"))
+	assert.True(t, errors.Is(err, queuetest.ErrStorage), err)
+	_, err = b.Do(t.Context(), press(b, Bump, 1, 0))
+	assert.True(t, errors.Is(err, queuetest.ErrStorage), err)
 	select {
 	case <-changed:
 		t.Error("pages were told of a change")
 	default:
 	}
-	if got := jobs(b); got != "1 |" || b.At() != at {
-		t.Errorf("board %q at %s", got, b.At())
-	}
+	got := jobs(b)
+	assert.True(t, got == "1 |" && b.At() == at, got, b.At())
 }
 
 func TestACardThatCannotBeReadHidesNoOther(t *testing.T) {
@@ -75,22 +73,16 @@ func TestACardThatCannotBeReadHidesNoOther(t *testing.T) {
 		{`"came_at":`, `"departure":18446744073709551615,"came_at":`},
 	} {
 		damaged := strings.Replace(whole, c[0], c[1], 1)
-		if damaged == whole {
-			t.Fatalf("no %s in %s", c[0], whole)
-		}
+		assert.True(t, damaged != whole, c[0], whole)
 		s := queuetest.NewStore()
 		s.Set(cardKey(1), damaged)
 		s.Set(cardKey(2), good.Value(cardKey(2)))
 		b := open(t, s)
 		put(t, b, order(3, "Soup"), order(4, "Cake"))
 		wantJobs(t, b, "2 3 4 |")
-		if s.Value(cardKey(1)) != damaged {
-			t.Errorf("with %s: it is not kept for who looks for it", c[1])
-		}
-		if put(t, b, order(1, "Burger")); jobs(b) != "2 3 4 1 |" || jobs(open(t, s)) != "2 3 4 1 |" {
-			t.Errorf("with %s, after it was delivered again: board %q, at the next start %q", c[1], jobs(b),
-				jobs(open(t, s)))
-		}
+		assert.Equal(t, s.Value(cardKey(1)), damaged, c[1])
+		put(t, b, order(1, "Burger"))
+		assert.True(t, jobs(b) == "2 3 4 1 |" && jobs(open(t, s)) == "2 3 4 1 |", c[1], jobs(b), jobs(open(t, s)))
 	}
 }
 
@@ -128,9 +120,7 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 			if err == nil {
 				return
 			}
-			if !errors.Is(err, queuetest.ErrStorage) || i > 3 {
-				t.Fatal(err)
-			}
+			assert.True(t, errors.Is(err, queuetest.ErrStorage) && i <= 3, err)
 			b = failed(b)
 			wantVisible(t, b, given)
 		}
@@ -139,9 +129,7 @@ func runEvening(t testingT, b *Board, failed func(*Board) *Board) *Board {
 		c := press(b, do, job, item)
 		step(func() error {
 			r, err := b.Do(ctx, c)
-			if err == nil && r.Outcome != Done {
-				t.Fatalf("%s job %d: %s, %q", do, job, r.Outcome, jobs(b))
-			}
+			assert.True(t, err != nil || r.Outcome == Done, do, job, r.Outcome, jobs(b))
 			return err
 		})
 	}
@@ -185,13 +173,10 @@ func wantVisible(t testingT, b *Board, given []uint64) {
 		for _, job := range o.Jobs() {
 			seen[job]++
 		}
-		if off := left[o.Number]; o.State == Open && 0 < off && off < o.Jobs()[0] && o.BumpedClock == "" {
-			t.Fatalf("order %s has lost cards and does not say so: %q", o.Number, jobs(b))
-		}
+		off := left[o.Number]
+		assert.True(t, o.State != Open || 0 >= off || off >= o.Jobs()[0] || o.BumpedClock != "", o.Number, jobs(b))
 	}
 	for _, job := range given {
-		if seen[job] != 1 {
-			t.Fatalf("card %d is on the board %d times: %q", job, seen[job], jobs(b))
-		}
+		assert.Equal(t, seen[job], 1, job, jobs(b))
 	}
 }

@@ -10,16 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
 
 func TestAChangedTicketThatGoesToPaperReplacesTheCard(t *testing.T) {
 	b := boardOf(t, of18(1, "1 Fish"))
-	must(t, b.ComesOut(t.Context(), changed18(1, 2, "1 Pie"), "grill"))
-	if state, _ := b.State(1); state != Replaced {
-		t.Errorf("the card is %s", state)
-	}
+	assert.NoError(t, b.ComesOut(t.Context(), changed18(1, 2, "1 Pie"), "grill"))
+	state, _ := b.State(1)
+	assert.Equal(t, state, Replaced)
 }
 
 func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T) {
@@ -82,12 +82,10 @@ func TestWhatADarkScreenShowedIsOneTicketWithItsOrdersInTheirPlaces(t *testing.T
 		string(shown.Kind)+shown.Number+": "+strings.Join(said, "; "))
 
 	for _, b := range []*Board{b, open(t, s)} {
-		if k := card(b, 1); k.State != Open || k.Paper != "grill" || b.NeedPaper() {
-			t.Errorf("the card says %+v", k)
-		}
-		if _, n := toPaper(t, b, s); n != 0 {
-			t.Errorf("%d tickets go to paper again", n)
-		}
+		k := card(b, 1)
+		assert.True(t, k.State == Open && k.Paper == "grill" && !b.NeedPaper(), k)
+		_, n := toPaper(t, b, s)
+		assert.Equal(t, n, 0)
 	}
 }
 
@@ -104,22 +102,19 @@ func TestWhatIsOnPaperIsSentOnceAlsoAfterAnError(t *testing.T) {
 			}
 			return queuetest.ErrStorage
 		})
-		if !errors.Is(err, queuetest.ErrStorage) {
-			t.Fatal(err)
-		}
+		assert.True(t, errors.Is(err, queuetest.ErrStorage), err)
 		if c.pressed {
 			do(t, b, press(b, ItemDone, 1, 1))
 		}
 		_, n := toPaper(t, b, s)
-		if (n == 0) != c.persisted || card(b, 1).Paper != "grill" || card(b, 2).Paper != "grill" {
-			t.Errorf("%+v: then %d tickets are sent; the cards say %+v, %+v", c, n, card(b, 1), card(b, 2))
-		}
+		assert.True(t, (n == 0) == c.persisted && card(b, 1).Paper == "grill" && card(b, 2).Paper == "grill", c, n,
+			card(b, 1), card(b, 2))
 	}
 }
 
 func show(t testingT, b *Board, job uint64) {
 	t.Helper()
-	must(t, b.MarkShown(context.Background(), job))
+	assert.NoError(t, b.MarkShown(context.Background(), job))
 }
 
 // toPaper sends the orders on the board of s to the grill.
@@ -131,7 +126,7 @@ func toPaper(t testingT, b *Board, s *queuetest.Store) (sent ticket.Ticket, n in
 		storeCards(s, cards)
 		return nil
 	})
-	must(t, err)
+	assert.NoError(t, err)
 	return sent, n
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/kv"
 	"ticketrail/queue/queuetest"
@@ -21,6 +22,7 @@ import (
 // A testingT is a *testing.T or a *rapid.T.
 type testingT interface {
 	Helper()
+	Errorf(string, ...any)
 	Fatal(...any)
 	Fatalf(string, ...any)
 	Cleanup(func())
@@ -33,7 +35,7 @@ func open(t testingT, s kv.Store, change ...func(*BoardOptions)) *Board {
 		f(&o)
 	}
 	b, err := OpenBoard(o)
-	must(t, err)
+	assert.NoError(t, err)
 	return b
 }
 
@@ -48,7 +50,7 @@ func boardOf(t testingT, ds ...ticket.Delivery) *Board {
 func put(t testingT, b *Board, ds ...ticket.Delivery) {
 	t.Helper()
 	for _, d := range ds {
-		must(t, b.Add(context.Background(), d))
+		assert.NoError(t, b.Add(context.Background(), d))
 	}
 }
 
@@ -103,18 +105,15 @@ func card(b *Board, job uint64) *Ticket {
 func do(t testingT, b *Board, c Command) Result {
 	t.Helper()
 	r, err := b.Do(context.Background(), c)
-	must(t, err)
-	if r.ID != c.ID || r.At == "" {
-		t.Fatalf("answer %+v to %+v", r, c)
-	}
+	assert.NoError(t, err)
+	assert.True(t, r.ID == c.ID && r.At != "", r, c)
 	return r
 }
 
 func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
 	t.Helper()
-	if r := do(t, b, c); r.Outcome != want {
-		t.Errorf("%s job %d: %s, want %s", c.Do, c.Job, r.Outcome, want)
-	}
+	r := do(t, b, c)
+	assert.Equal(t, r.Outcome, want, c.Do, c.Job)
 }
 
 func wantEqual(t *testing.T, name string, want, got any) {
@@ -127,9 +126,7 @@ func wantEqual(t *testing.T, name string, want, got any) {
 // wantJobs compares [jobs].
 func wantJobs(t *testing.T, b *Board, want string) {
 	t.Helper()
-	if got := jobs(b); got != want {
-		t.Errorf("board %q, want %q", got, want)
-	}
+	assert.Equal(t, jobs(b), want)
 }
 
 // jobs is the board in one line: jobs of the open orders | jobs of those that can be recalled.
@@ -167,12 +164,5 @@ func fewChecks(t *testing.T) {
 	checks := flag.Lookup("rapid.checks").Value
 	was := checks.String()
 	t.Cleanup(func() { _ = checks.Set(was) })
-	must(t, checks.Set("40"))
-}
-
-func must(t testingT, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, checks.Set("40"))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 )
 
@@ -19,18 +20,15 @@ func TestWhatIsWantedLaterIsBegunSoThatItIsNotLateThenAndIsCountedApart(t *testi
 	soon.Ticket.Received, soon.Ticket.Promised = now, now.Add(7*time.Minute).Format(time.RFC3339)
 	put(t, b, d, soon)
 	fire := now.Add(12 * time.Minute)
-	if k, s := card(b, 1), card(b, 2); k.Items[0].Fire != fire.UnixMilli() || k.Items[1].Fire != -1 ||
-		k.Items[2].Fire != 0 || s.Items[0].Fire != 0 {
-		t.Errorf("%+v %+v", k.Items, s.Items)
-	}
+	k, s := card(b, 1), card(b, 2)
+	assert.True(t, k.Items[0].Fire == fire.UnixMilli() && k.Items[1].Fire == -1 && k.Items[2].Fire == 0 &&
+		s.Items[0].Fire == 0, k.Items, s.Items)
 	for at, want := range map[time.Time]string{
 		now: "[1 Fish false 1 Fish true 1 Pie true]", fire: "[2 Fish false 1 Pie true]"} {
 		var got []any
 		for _, c := range AllDay(b.Snapshot().Orders, "", at) {
 			got = append(got, c.Quantity, c.Name, c.Later)
 		}
-		if s := fmt.Sprint(got); s != want {
-			t.Errorf("at %s: %s, want %s", at, s, want)
-		}
+		assert.Equal(t, fmt.Sprint(got), want, at)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 )
 
@@ -311,10 +312,8 @@ func TestWhateverCooksPressTheBoardEqualsASimpleModel(t *testing.T) {
 			give := func(t *rapid.T, p press1) {
 				time.Sleep(time.Millisecond) // no two presses at the same time
 				r, err := b.Do(context.Background(), p.c)
-				must(t, err)
-				if want := k.press(p.c, p.n, p.job); r.Outcome != want {
-					t.Fatalf("%+v of job %d: %s, want %s", p.c, p.job, r.Outcome, want)
-				}
+				assert.NoError(t, err)
+				assert.Equal(t, r.Outcome, k.press(p.c, p.n, p.job), p.c, p.job)
 			}
 			t.Repeat(map[string]func(*rapid.T){
 				"put": func(t *rapid.T) {

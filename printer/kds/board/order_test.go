@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
@@ -104,16 +105,13 @@ func TestAChangedTicketTakesThePlaceOfTheOldOneAndMustBeRead(t *testing.T) {
 	put(t, b, changed18(1, 2, "1 Pie"))
 	want := []string{"#18 [2 1Pie] [CHANGED 2] left 1", "#9 [9 1Soup] left 1"}
 	wantOrders(t, b, want...)
-	if k := card(b, 2); !k.Changed ||
-		k.Notes[0].Key != "replaces" || k.Notes[0].Text != "#18" || k.Notes[0].Clock == "" {
-		t.Errorf("%+v", k)
-	}
+	k := card(b, 2)
+	assert.True(t, k.Changed && k.Notes[0].Key == "replaces" && k.Notes[0].Text == "#18" && k.Notes[0].Clock != "", k)
 	put(t, b, of18(1, "2 Fish", "1 Pie")) // the queue delivers it again
 	b = open(t, s)
 	wantOrders(t, b, want...)
-	if n, _ := b.Count(); n != 2 {
-		t.Errorf("%d cards are open", n)
-	}
+	n, _ := b.Count()
+	assert.Equal(t, n, 2)
 	wantOutcome(t, b, press(b, Bump, 2, 0), Unacknowledged)
 	wantOutcome(t, b, press(b, AckVoid, 2, 0), Done)
 	wantOutcome(t, b, press(b, Bump, 2, 0), Done)
@@ -141,9 +139,8 @@ func TestAnAddOnJoinsItsOrder(t *testing.T) {
 		do(t, b, press(b, Bump, 3, 0))
 		time.Sleep(2 * time.Hour)
 		put(t, b, of18(4, "1 Tea")) // the next day has the same numbers
-		if o := b.OrderWith(4); o.BumpedClock != "" || o.Tickets[0].Added {
-			t.Errorf("%+v", o)
-		}
+		o := b.OrderWith(4)
+		assert.True(t, o.BumpedClock == "" && !o.Tickets[0].Added, o)
 	})
 }
 
@@ -202,9 +199,7 @@ func TestWhatBelongsTogetherIsOneOrder(t *testing.T) {
 			}
 		}
 		put(t, b, one, two)
-		if got := b.OrderWith(1) == b.OrderWith(2); got != c.want {
-			t.Errorf("%s: one order %v", what, got)
-		}
+		assert.Equal(t, b.OrderWith(1) == b.OrderWith(2), c.want, what)
 	}
 }
 
@@ -216,13 +211,10 @@ func TestAnOrderWhoseGuestsChangeTablesIsOneAndSaysSo(t *testing.T) {
 	}
 	put(t, b, at(of18(1, "2 Fish"), "4"), at(of18(2, "1 Pie"), "7"), at(void18(3, "1 Fish"), "9"))
 	o := b.OrderWith(1)
-	if o.Table != "Table 4 → 9" || len(o.Tickets) != 3 || !o.MustAckVoid {
-		t.Errorf("%+v", o)
-	}
+	assert.True(t, o.Table == "Table 4 → 9" && len(o.Tickets) == 3 && o.MustAckVoid, o)
 	put(t, b, at(of18(4, "1 Tea"), "4"))
-	if o := b.OrderWith(1); o.Table != "Table 4" {
-		t.Errorf("back at its table it says %q", o.Table)
-	}
+	o = b.OrderWith(1)
+	assert.Equal(t, o.Table, "Table 4")
 }
 
 func TestATableIsTheSameInAnyCaseAndForAnyTypeOfOrder(t *testing.T) {
@@ -231,9 +223,8 @@ func TestATableIsTheSameInAnyCaseAndForAnyTypeOfOrder(t *testing.T) {
 		one, two := of18(1, "1 Fish"), of18(2, "1 Pie")
 		one.Ticket.Table, two.Ticket.Table, one.Ticket.Type = first, second, "Takeaway"
 		put(t, b, one, two)
-		if o := b.OrderWith(2); o.Table != first {
-			t.Errorf("an order at %s and at %s is at %q", first, second, o.Table)
-		}
+		o := b.OrderWith(2)
+		assert.Equal(t, o.Table, first, second)
 	}
 }
 
@@ -245,9 +236,8 @@ func TestWhoComesToATableThatGuestsHaveLeftIsAnOrderOfItsOwn(t *testing.T) {
 	}
 	put(t, b, at(of18(1, "1 Fish"), "c", "4"), at(of18(2, "1 Pie"), "c", "7"), at(of18(3, "1 Tea"), "", "4"),
 		at(of18(4, "1 Egg"), "", "7"))
-	if moved := b.OrderWith(2); b.OrderWith(3) == moved || b.OrderWith(4) != moved {
-		t.Errorf("at the old table %+v, at the new one %+v", b.OrderWith(3), b.OrderWith(4))
-	}
+	moved := b.OrderWith(2)
+	assert.True(t, b.OrderWith(3) != moved && b.OrderWith(4) == moved, b.OrderWith(3), b.OrderWith(4))
 }
 
 func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
@@ -257,9 +247,8 @@ func TestATableWithoutNumbersHasNewGuestsAfterItsOrderWasBumped(t *testing.T) {
 	put(t, b, one)
 	do(t, b, press(b, Bump, 1, 0))
 	put(t, b, two)
-	if o := b.OrderWith(2); o.BumpedClock != "" || o.Tickets[0].Added {
-		t.Errorf("%+v", o)
-	}
+	o := b.OrderWith(2)
+	assert.True(t, o.BumpedClock == "" && !o.Tickets[0].Added, o)
 }
 
 func TestPagesSayTheSentencesOfTheProgramThemselves(t *testing.T) {
@@ -309,23 +298,19 @@ func TestAllergiesAreLiftedToTheHeadOfTheOrder(t *testing.T) {
 	want := []Alarm{{"nut allergy", 1}, {"no nuts", 1}, {"nut cake", 1}}
 	o := b.OrderWith(1)
 	wantEqual(t, "alarms", want, o.Alarms)
-	if k := o.Tickets[0]; !k.Notes[0].Alarm || k.Notes[1].Alarm || k.Items[3].Colour != "red" ||
-		k.Items[0].Colour != "" {
-		t.Errorf("%+v", k)
-	}
+	k := o.Tickets[0]
+	assert.True(t, k.Notes[0].Alarm && !k.Notes[1].Alarm && k.Items[3].Colour == "red" && k.Items[0].Colour == "", k)
 	do(t, b, press(b, AckVoid, 1, 0))
 	wantOutcome(t, b, press(b, Bump, 1, 0), Unacknowledged)
 	wantOutcome(t, b, press(b, AckAlarm, 1, 0), Done)
-	if o := b.OrderWith(1); o.AlarmAckedAt == 0 || o.MustAckAlarm {
-		t.Errorf("%+v", o)
-	}
+	o = b.OrderWith(1)
+	assert.True(t, o.AlarmAckedAt != 0 && !o.MustAckAlarm, o)
 	put(t, b, of18(2, "1 nut roast"))
 	wantOutcome(t, b, press(b, Bump, 1, 0), Unacknowledged) // the add-on has an allergy, too
 	wantOutcome(t, b, press(b, AckAlarm, 1, 0), Done)
 	put(t, b, void18(3, "1 nut roast"))
-	if o := b.OrderWith(2); len(o.Alarms) != 4 {
-		t.Errorf("a line that is void warns: %+v", o.Alarms)
-	}
+	o = b.OrderWith(2)
+	assert.Equal(t, len(o.Alarms), 4, o.Alarms)
 	do(t, b, press(b, AckVoid, 3, 0))
 	wantOutcome(t, b, press(b, Bump, 1, 0), Done)
 }
@@ -362,9 +347,7 @@ func TestAllDayCountsWhatIsStillToBeMade(t *testing.T) {
 	want := []string{"7 Burger in 4: 3Mains[no onions] 3Mains[] 1Kids[]", "5 Tart in 1: 5[]", "0.3 Cake in 2: 0.3[]",
 		"some Bread in 1: some[]"}
 	wantEqual(t, "counts", want, got)
-	if got := AllDay(b.Snapshot().Orders, "Mains", time.Now()); len(got) != 1 {
-		t.Errorf("of one course: %+v", got)
-	}
+	assert.Equal(t, len(AllDay(b.Snapshot().Orders, "Mains", time.Now())), 1)
 }
 
 func TestATicketIsAnAddOnOnlyIfItIsTheFirstOfALaterRequest(t *testing.T) {
@@ -378,9 +361,7 @@ func TestATicketIsAnAddOnOnlyIfItIsTheFirstOfALaterRequest(t *testing.T) {
 	for _, k := range b.OrderWith(1).Tickets {
 		added = append(added, k.Added)
 	}
-	if !slices.Equal(added, []bool{false, false, true, false}) {
-		t.Errorf("added: %t", added)
-	}
+	assert.True(t, slices.Equal(added, []bool{false, false, true, false}), added)
 }
 
 // changed18 is a ticket that replaces the ticket of job old, one minute later.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
@@ -55,7 +56,7 @@ func (p *passHarness) start(t testingT) {
 		o.Siblings = p.ask
 	}
 	x, err := OpenPass(o)
-	must(t, err)
+	assert.NoError(t, err)
 	p.x = x
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -167,9 +168,7 @@ func (p *passHarness) tick(t *testing.T, do Verb, part string, want Outcome) {
 func (p *passHarness) wants(t *testing.T, c Command, want Outcome) {
 	t.Helper()
 	r, err := p.x.Do(t.Context(), c)
-	if err != nil || r.Outcome != want {
-		t.Errorf("%s: %s, %v, want %s", c.Do, r.Outcome, err, want)
-	}
+	assert.True(t, err == nil && r.Outcome == want, c.Do, r.Outcome, err, want)
 }
 
 func (p *passHarness) wantParts(t *testing.T, want ...string) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 )
@@ -24,9 +25,8 @@ func TestWhateverWriteFailsThePassIsTheSameInTheEnd(t *testing.T) {
 				c := p.press(verb, 18)
 				s := p.stores["sent"]
 				s.Inject(fault)
-				if _, err := p.x.Do(t.Context(), c); !errors.Is(err, queuetest.ErrStorage) {
-					t.Errorf("%v", err)
-				}
+				_, err := p.x.Do(t.Context(), c)
+				assert.True(t, errors.Is(err, queuetest.ErrStorage), err)
 				s.Inject(queuetest.None)
 				if restart {
 					p.start(t)
@@ -73,10 +73,8 @@ func TestAPageOfThePassIsToldEveryChange(t *testing.T) {
 			},
 			"press at the pass": func(t *rapid.T) {
 				v := rapid.SampledFrom([]Verb{Bump, Undo, Recall}).Draw(t, "do")
-				if _, err := p.x.Do(context.Background(),
-					p.press(v, rapid.IntRange(0, 2).Draw(t, "order"))); err != nil {
-					t.Fatal(err)
-				}
+				_, err := p.x.Do(context.Background(), p.press(v, rapid.IntRange(0, 2).Draw(t, "order")))
+				assert.NoError(t, err)
 			},
 			"restart": func(t *rapid.T) { p.start(t) },
 			"": func(t *rapid.T) {
@@ -96,9 +94,7 @@ func TestAPageOfThePassIsToldEveryChange(t *testing.T) {
 				// The recall list is bounded: an order that enters it again because a later one was recalled is not
 				// told.
 				for _, o := range s.Orders {
-					if seen[o.Key] == nil {
-						t.Fatalf("the page was not told of %s", want[o.Key])
-					}
+					assert.True(t, seen[o.Key] != nil, want[o.Key])
 				}
 			},
 		})
@@ -124,7 +120,7 @@ func follow(t testingT, v *Orders, id string, seen map[string]*Order) string {
 	}
 	for _, e := range events {
 		var told Event
-		must(t, json.Unmarshal(e.JSON(), &told))
+		assert.NoError(t, json.Unmarshal(e.JSON(), &told))
 		delete(seen, told.Order)
 		if told.Kind == "order" {
 			seen[told.Order] = told.View

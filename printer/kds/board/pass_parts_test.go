@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -12,9 +13,7 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPassHarness(t, barJob(50, ticket.Pending))
 		p.doneAtHot(t)
-		if p.find(18, Open).Ready {
-			t.Error("it is ready before the queue was asked")
-		}
+		assert.True(t, !p.find(18, Open).Ready, "it is ready before the queue was asked")
 		for _, c := range []struct{ state, want, why string }{
 			{"pending", "#18 hot=done bar=wait", ""},
 			{"held", "#18 hot=done bar=held", "no paper"},
@@ -27,9 +26,8 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 			p.set(s)
 			p.wantParts(t, c.want)
 			got := p.find(18, Open).Parts[1]
-			if got.Told != c.state || got.Why != c.why || c.state == "confirmed" && got.Clock != "21:51" {
-				t.Errorf("%s: %+v", c.state, got)
-			}
+			assert.True(t, got.Told == c.state && got.Why == c.why &&
+				(c.state != "confirmed" || got.Clock == "21:51"), c.state, got)
 			if s.State != ticket.Confirmed {
 				p.tick(t, Tick, "bar", Conflict)
 			}
@@ -60,9 +58,7 @@ func TestAnOrderIsReadyOnlyWhenEveryPartIs(t *testing.T) {
 		synctest.Wait()
 		p.wantParts(t, "#18 ready hot=done cold=done bar=gone")
 		got := p.find(18, Open).Parts
-		if got[0].Told != "bumped" || got[0].Clock == "" || got[2].Told != "cancelled" {
-			t.Errorf("%+v", got)
-		}
+		assert.True(t, got[0].Told == "bumped" && got[0].Clock != "" && got[2].Told == "cancelled", got)
 	})
 }
 
@@ -72,18 +68,14 @@ func TestAPassTicksAnExpiredPartByHand(t *testing.T) {
 		p.doneAtHot(t)
 		p.set(barJob(50, ticket.Expired))
 		p.wantParts(t, "#18 hot=done bar=expired")
-		if got := p.find(18, Open).Parts[1].Told; got != "expired" {
-			t.Error(got)
-		}
+		assert.Equal(t, p.find(18, Open).Parts[1].Told, "expired")
 		p.set(barJob(50, ticket.Expired), barJob(60, ticket.Pending))
 		p.wantParts(t, "#18 hot=done bar=expired")
 		p.tick(t, Tick, "bar", Done)
 		p.wantParts(t, "#18 hot=done bar=wait")
 		p.set(barJob(50, ticket.Expired))
 		p.wantParts(t, "#18 ready hot=done bar=ticked")
-		if got := p.find(18, Open).Parts[1].Told; got != "expired" {
-			t.Error(got)
-		}
+		assert.Equal(t, p.find(18, Open).Parts[1].Told, "expired")
 
 		// A copy of it, and one more that a person holds.
 		parts := map[ticket.State]string{ticket.Held: "held", ticket.Pending: "wait", ticket.Sent: "out"}
@@ -105,16 +97,15 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 			Ticket: salad.Ticket}}
 		p.start(t)
 		put(t, p.hot, numbered(18, 1))
-		must(t, p.cold.ComesOut(t.Context(), salad, "grill"))
+		assert.NoError(t, p.cold.ComesOut(t.Context(), salad, "grill"))
 		do(t, p.hot, press(p.hot, Bump, 1, 0))
 		p.set(p.siblings...)
 		p.wantParts(t, "#18 hot=done cold=wait")
 		p.siblings[0].State = ticket.Confirmed
 		p.set(p.siblings...)
 		p.wantParts(t, "#18 hot=done cold=out")
-		if got := p.find(18, Open).Parts[1]; got.Told != "confirmed" || got.At != "grill" {
-			t.Errorf("%+v", got)
-		}
+		got := p.find(18, Open).Parts[1]
+		assert.True(t, got.Told == "confirmed" && got.At == "grill", got)
 		p.start(t)
 		p.set(p.siblings...)
 		p.wantParts(t, "#18 hot=done cold=out")

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -28,15 +29,13 @@ func TestAPassShowsWhichStationsAreDone(t *testing.T) {
 	p.wants(t, p.press(Bump, 19), Done)
 	wantJobs(t, p.hot, "2 | 1")
 	p.start(t)
-	if s := p.x.Snapshot(); len(s.Orders) != 0 || len(s.Recall) != 2 {
-		t.Errorf("after a restart %q, %q", partLines(s.Orders), partLines(s.Recall))
-	}
+	s := p.x.Snapshot()
+	assert.True(t, len(s.Orders) == 0 && len(s.Recall) == 2, partLines(s.Orders), partLines(s.Recall))
 	p.wants(t, p.press(Undo, 19), Done)
 	p.wants(t, p.press(Recall, 18), Done)
 	p.wantParts(t, "#18 ready hot=done cold=done", "#19 hot=open/1")
-	if _, err := p.x.Do(t.Context(), Command{ID: "x", Do: ItemDone, Order: "y"}); !errors.Is(err, ErrCommand) {
-		t.Errorf("an item at the pass: %v", err)
-	}
+	_, err := p.x.Do(t.Context(), Command{ID: "x", Do: ItemDone, Order: "y"})
+	assert.True(t, errors.Is(err, ErrCommand), err)
 }
 
 func TestAPassAsksTheQueueAtAMeasuredPace(t *testing.T) {
@@ -60,9 +59,7 @@ func TestAPassAsksTheQueueAtAMeasuredPace(t *testing.T) {
 			p.askError = c.err
 			p.mu.Unlock()
 			p.set(c.list...)
-			if got := p.askedIn(time.Minute); got != c.want {
-				t.Errorf("%s: it was asked %d times in a minute, want %d", name, got, c.want)
-			}
+			assert.Equal(t, p.askedIn(time.Minute), c.want, name)
 		}
 	})
 }
@@ -79,9 +76,7 @@ func TestAPassSeesWhatComesLaterToAPrinter(t *testing.T) {
 		void.Ticket.Lines, void.Ticket.Request = []ticket.Line{{Quantity: "1", Name: "Beer", Void: true}}, "void"
 		p.set(p.siblings[0], void)
 		p.wantParts(t, "#18 ready hot=done bar=ticked")
-		if got := linesOf(p.find(18, Open).Parts[1]); got != "1 Beer" {
-			t.Errorf("%q", got)
-		}
+		assert.Equal(t, linesOf(p.find(18, Open).Parts[1]), "1 Beer")
 		p.set(barJob(53, ticket.Pending)) // a reprint
 		p.wantParts(t, "#18 hot=done bar=wait")
 	})
@@ -94,15 +89,12 @@ func TestAVoidIsSeenAtThePass(t *testing.T) {
 	put(t, p.hot, void18(4, "2 Fish"))
 	do(t, p.hot, press(p.hot, AckVoid, 1, 0))
 	o := p.find(18, Open)
-	if len(o.Voids) != 1 || o.Voids[0].AckedAt == 0 {
-		t.Errorf("%+v", o)
-	}
+	assert.True(t, len(o.Voids) == 1 && o.Voids[0].AckedAt != 0, o)
 	p.wantParts(t, "#18 hot=open/1 cold=open/1")
 	p.wants(t, p.press(Bump, 18), Done)
 	put(t, p.cold, void18(5, "1 Salad"))
-	if o := p.find(18, Open); o == nil || o.Voids[0].BumpedClock == "" || len(o.Tickets) != 1 {
-		t.Errorf("after it was sent out: %+v", o)
-	}
+	o = p.find(18, Open)
+	assert.True(t, o != nil && o.Voids[0].BumpedClock != "" && len(o.Tickets) == 1, o)
 }
 
 func TestATicketAfterItsOrderWasSentOutIsANewOrder(t *testing.T) {
@@ -112,12 +104,10 @@ func TestATicketAfterItsOrderWasSentOutIsANewOrder(t *testing.T) {
 	late := numbered(18, 2)
 	late.Ticket.Request = "later"
 	put(t, p.hot, late)
-	if o := p.find(18, Open); o == nil || len(o.Tickets) != 1 || !o.Tickets[0].Added || o.BumpedClock == "" {
-		t.Errorf("order %+v", o)
-	}
-	if o := p.find(18, Bumped); o == nil || len(o.Tickets) != 1 {
-		t.Errorf("order %+v", o)
-	}
+	o := p.find(18, Open)
+	assert.True(t, o != nil && len(o.Tickets) == 1 && o.Tickets[0].Added && o.BumpedClock != "", o)
+	o = p.find(18, Bumped)
+	assert.True(t, o != nil && len(o.Tickets) == 1, o)
 }
 
 func TestABoardKeepsTheCardsThatThePassNeeds(t *testing.T) {
@@ -130,23 +120,18 @@ func TestABoardKeepsTheCardsThatThePassNeeds(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		put(t, p.hot, numbered(9, 9))
 		p.start(t)
-		if got := partLines(p.x.Snapshot().Orders); len(got) != 6 {
-			t.Errorf("the pass has %q", got)
-		}
+		got := partLines(p.x.Snapshot().Orders)
+		assert.Equal(t, len(got), 6, got)
 		wantJobs(t, p.hot, "9 |")
 		for i := range 5 {
 			p.wants(t, p.press(Bump, i), Done)
 		}
 		time.Sleep(2 * time.Hour)
 		put(t, p.hot, numbered(10, 10))
-		if n := len(p.hot.cards); n != 2 {
-			t.Errorf("%d cards are kept", n)
-		}
+		assert.Equal(t, len(p.hot.cards), 2)
 		time.Sleep(49 * time.Hour)
 		p.wants(t, p.press(Bump, 10), Done)
-		if n := len(p.stores["sent"].Keys()); n != 1 {
-			t.Errorf("%d sendings are kept", n)
-		}
+		assert.Equal(t, len(p.stores["sent"].Keys()), 1)
 	})
 }
 

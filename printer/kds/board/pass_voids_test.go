@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -119,9 +120,7 @@ func TestAPartOnPaperIsWhatItsVoidsLeave(t *testing.T) {
 				p.set(jobs...)
 				head, bar, _ := strings.Cut(" "+c.want, " bar=")
 				p.wantParts(t, "#18"+head+" hot=done bar="+bar)
-				if got := linesOf(p.find(18, Open).Parts[1]); got != c.lines {
-					t.Errorf("lines %q, want %q", got, c.lines)
-				}
+				assert.Equal(t, linesOf(p.find(18, Open).Parts[1]), c.lines)
 			})
 		})
 	}
@@ -132,9 +131,7 @@ func TestAPartOnAScreenIsWhatItsVoidsLeave(t *testing.T) {
 	put(t, p.hot, of18(1, "2 Fish", "1 Pie"))
 	put(t, p.cold, of18(2, "1 Fish"), void18(3, "2 Fish"))
 	p.wantParts(t, "#18 hot=open/2 cold=gone") // a void names a dish of its own station
-	if got := linesOf(p.find(18, Open).Parts[1]); got != "VOID 1 Fish" {
-		t.Error(got)
-	}
+	assert.Equal(t, linesOf(p.find(18, Open).Parts[1]), "VOID 1 Fish")
 	put(t, p.hot, void18(4, "2 Fish"))
 	p.wantParts(t, "#18 hot=open/1 cold=gone")
 	do(t, p.hot, press(p.hot, ItemDone, 1, 1))

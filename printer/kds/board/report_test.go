@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestTheReportOfAnEveningIsWhatPaperAndPencilSay(t *testing.T) {
 	zone, err := time.LoadLocation("Australia/Melbourne")
-	must(t, err)
+	assert.NoError(t, err)
 	var got []string
 	for _, row := range NewReport("2026-11-22", evening(), zone).Rows {
 		got = append(got, fmt.Sprint(row.Station, ",", row.Hour, ",", row.Item, ": ", row.Count, ", seen ", row.Seen,
@@ -65,12 +67,8 @@ func TestTheReportOfADayIsAFileForASpreadsheet(t *testing.T) {
 		{Station: "hot", Item: "＝1+1", Count: 1},
 	}}
 	var out strings.Builder
-	if err := report.WriteCSV(&out); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, report.WriteCSV(&out))
 
 	_, rows, _ := strings.Cut(out.String(), "\n")
-	if want := "2026-11-22,hot,,,3,60,60,,,,,2,67,1\n2026-11-22,hot,,'＝1+1,1,,,,,,,0,,0\n"; rows != want {
-		t.Errorf("it is %s, want %s", rows, want)
-	}
+	assert.Equal(t, rows, "2026-11-22,hot,,,3,60,60,,,,,2,67,1\n2026-11-22,hot,,'＝1+1,1,,,,,,,0,,0\n")
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 )
 
@@ -17,22 +18,18 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePage(t *testing.T) {
 		b := open(t, s)
 		put(t, b, order(1, "Burger"), order(2, "Soup"))
 		time.Sleep(45 * time.Second)
-		if n := b.Unseen(45 * time.Second); n != 2 {
-			t.Errorf("%d are unseen", n)
-		}
+		assert.Equal(t, b.Unseen(45*time.Second), 2)
 		first := time.Now().UnixMilli()
 		stale := press(b, Bump, 1, 0)
 		for range 4 {
-			must(t, b.Seen(t.Context(), []uint64{1, 99}))
+			assert.NoError(t, b.Seen(t.Context(), []uint64{1, 99}))
 			time.Sleep(5 * time.Second)
 		}
-		if k := card(b, 1); k.Seen != first || b.Unseen(0) != 1 || s.Writes() != 3 {
-			t.Errorf("seen %d, want %d; %d are unseen; %d writes", k.Seen, first, b.Unseen(0), s.Writes())
-		}
+		k := card(b, 1)
+		assert.True(t, k.Seen == first && b.Unseen(0) == 1 && s.Writes() == 3, k.Seen, first, b.Unseen(0), s.Writes())
 		wantOutcome(t, b, stale, Done) // that it was seen is no change for a cook
-		if r := open(t, s).get(1).rec; r.SeenAt != first {
-			t.Errorf("stored: seen at %d", r.SeenAt)
-		}
+		r := open(t, s).get(1).rec
+		assert.Equal(t, r.SeenAt, first)
 	})
 }
 
@@ -41,7 +38,7 @@ func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 		s := queuetest.NewStore()
 		b := open(t, s)
 		step := func(err error) {
-			must(t, err)
+			assert.NoError(t, err)
 			time.Sleep(time.Second)
 		}
 		d := of18(1, "2 Fish", "1 Pie")
@@ -71,19 +68,15 @@ func TestTheTimelineTellsWhatHappenedToATicket(t *testing.T) {
 		do(t, b, press(b, AckVoid, 1, 0))
 		do(t, b, press(b, Bump, 1, 0))
 		got := texts(b.Timeline(b.OrderWith(1).Key))
-		if !slices.Contains(got, "ack_void at hot-line") {
-			t.Errorf("%q", got)
-		}
+		assert.True(t, slices.Contains(got, "ack_void at hot-line"), got)
 		time.Sleep(2 * time.Hour)
 		put(t, b, order(9, "Tea")) // forgets 1
 		list, err := b.TimelineOfJob(1)
-		if got = texts(list); err != nil || b.get(1) != nil || len(got) != len(want)+1 ||
-			got[len(got)-1] != "bump at hot-line" {
-			t.Errorf("after it was forgotten: %q, %v", got, err)
-		}
-		if list, err := b.TimelineOfJob(77); len(list) != 0 || err != nil {
-			t.Errorf("%v, %v", list, err)
-		}
+		got = texts(list)
+		assert.True(t, err == nil && b.get(1) == nil && len(got) == len(want)+1 &&
+			got[len(got)-1] == "bump at hot-line", got, err)
+		list, err = b.TimelineOfJob(77)
+		assert.True(t, len(list) == 0 && err == nil, list, err)
 	})
 }
 
@@ -94,9 +87,8 @@ func TestATimelineIsBounded(t *testing.T) {
 		do(t, b, press(b, ItemUndone, 1, 0))
 	}
 	list := b.get(1).rec.Timeline
-	if len(list) != maxTimeline || list[0].E != cameHere || list[len(list)-1].E != string(ItemUndone) {
-		t.Errorf("%d moments, from %v to %v", len(list), list[0], list[len(list)-1])
-	}
+	assert.True(t, len(list) == maxTimeline && list[0].E == cameHere && list[len(list)-1].E == string(ItemUndone),
+		len(list), list[0], list[len(list)-1])
 }
 
 func TestTheRecallListHoldsFiftyForAnHourAndCardsAreStoredForTwoDays(t *testing.T) {
@@ -107,29 +99,20 @@ func TestTheRecallListHoldsFiftyForAnHourAndCardsAreStoredForTwoDays(t *testing.
 			put(t, b, order(job+1, "Burger"))
 			wantOutcome(t, b, press(b, Bump, job+1, 0), Done)
 		}
-		if n := len(b.Snapshot().Recall); n != 50 || len(b.cards) != 50 {
-			t.Errorf("%d can be recalled, %d are in memory", n, len(b.cards))
-		}
+		n := len(b.Snapshot().Recall)
+		assert.True(t, n == 50 && len(b.cards) == 50, n, len(b.cards))
 		wantOutcome(t, b, press(b, Recall, 10, 0), Gone)
 		time.Sleep(time.Hour)
-		if n := len(b.Snapshot().Recall); n != 0 {
-			t.Errorf("after an hour %d can be recalled", n)
-		}
+		assert.Equal(t, len(b.Snapshot().Recall), 0)
 		wantOutcome(t, b, press(b, Recall, 60, 0), Gone)
 		put(t, b, order(99, "Burger"))
-		if len(b.cards) != 1 || len(s.Keys()) != 61 {
-			t.Errorf("after an hour %d are in memory and %d stored", len(b.cards), len(s.Keys()))
-		}
+		assert.True(t, len(b.cards) == 1 && len(s.Keys()) == 61, len(b.cards), len(s.Keys()))
 		past, err := b.Past(time.Date(2026, 2, 6, 0, 0, 0, 0, time.UTC), time.Date(2026, 2, 7, 0, 0, 0, 0, time.UTC))
-		if err != nil || len(past) != 61 || past[0].Bumped == 0 || past[0].Items[0].Done != past[0].Bumped ||
-			past[60].Bumped != 0 {
-			t.Errorf("%d cards for reports, %v", len(past), err)
-		}
+		assert.True(t, err == nil && len(past) == 61 && past[0].Bumped != 0 &&
+			past[0].Items[0].Done == past[0].Bumped && past[60].Bumped == 0, len(past), err)
 		b = open(t, s)
 		time.Sleep(48 * time.Hour)
 		put(t, b, order(100, "Burger"))
-		if len(s.Keys()) != 2 {
-			t.Errorf("after two days %d are stored", len(s.Keys()))
-		}
+		assert.Equal(t, len(s.Keys()), 2)
 	})
 }
