@@ -41,11 +41,10 @@ const (
 
 var (
 	errFull     = errors.New("the stream is full: raise nats.max_bytes of the relay, or give the servers more disk")
-	errNoAnswer = errors.New("too few servers answer: " + whatServersNeed)
+	errNoAnswer = errors.New("too few servers answer: more than half of the NATS servers must run, with JetStream " +
+		"on. On each, curl http://127.0.0.1:8222/healthz says how it is; after a full disk, make room and restart " +
+		"nats-server")
 )
-
-const whatServersNeed = "more than half of the NATS servers must run, with JetStream on. On each, " +
-	"curl http://127.0.0.1:8222/healthz says how it is; after a full disk, make room and restart nats-server"
 
 // isNoAnswer reports whether err looks like a missing quorum. Without JetStream on most servers, a question gets no
 // answer or an error without a reason, and a publish finds no stream. A message that is refused as known, but is not
@@ -80,10 +79,7 @@ func (s *Stream) Accept(ctx context.Context, r ticket.Request) (ticket.Receipt, 
 		return receipt, nil
 	}
 
-	select {
-	case s.failed <- struct{}{}:
-	default:
-	}
+	ring(s.failed)
 	s.outage.Do(func() { // the caller is only told a code
 		s.log.Error("requests cannot be stored, and are answered 503", "code", Classify(err), "err", err)
 	})

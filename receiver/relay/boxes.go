@@ -28,6 +28,8 @@ type Box struct {
 	LastSeen time.Time     `json:"last_seen,omitzero"` // when a relay last had a report of it
 	Report   source.Report `json:"report"`
 	TwoBoxes time.Time     `json:"two_boxes,omitzero"` // when two of them last asked in turn, with one token
+
+	processes [2]string // the last two that reported
 }
 
 // noteReport notes the report of a box, which it sent to any relay. A process that is heard again after another one has
@@ -41,13 +43,13 @@ func (d *Door) noteReport(m *nats.Msg) {
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known, last := d.boxes[venue], d.processes[venue]
+	known := d.boxes[venue]
 	known.Report, known.LastSeen = box.Report, time.Now()
-	if box.ID != last[0] {
-		if box.ID == last[1] {
+	if latest := known.processes[0]; box.ID != latest {
+		if box.ID == known.processes[1] {
 			known.TwoBoxes = time.Now()
 		}
-		d.processes[venue] = [2]string{box.ID, last[0]}
+		known.processes = [2]string{box.ID, latest}
 	}
 	d.boxes[venue] = known
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"golang.org/x/time/rate"
 
 	"ticketrail/receiver"
 	"ticketrail/receiver/source"
@@ -31,6 +32,10 @@ const (
 	ackTime = 2 * time.Second
 	// maxAck is many times the size of a source.Ack.
 	maxAck = 16 << 10
+
+	// A wrong token cannot be guessed: its limits are for the work and the log that it causes.
+	wrongAtOnce    = 200
+	wrongPerSecond = 20 // a hundred boxes with an old token, each of which tries every five seconds
 )
 
 // errRevoked ends a poll before its time.
@@ -44,21 +49,23 @@ type Door struct {
 	stream *Stream
 	caller func(*http.Request) string
 	seal   cipher.AEAD
-	wrong  *strangers // callers with a token that is of no venue
+
+	wrong      prometheus.Counter // requests with a token that is of no venue
+	wrongLimit *rate.Limiter      // of those that are told so
+	wrongLog   rate.Sometimes
 
 	changed chan struct{} // has a value when the venues may have changed
 
-	mu        sync.Mutex           // guards the fields below
-	tokens    map[string]string    // the venues, by the hashes of their tokens
-	complete  bool                 // all venues are among them
-	rooms     map[string]*room     // of the venues whose boxes have asked
-	boxes     map[string]Box       // by their venues
-	processes map[string][2]string // the last two that reported, by their venues
-	closed    bool
+	mu       sync.Mutex        // guards the fields below
+	tokens   map[string]string // the venues, by the hashes of their tokens
+	complete bool              // all venues are among them
+	rooms    map[string]*room  // of the venues whose boxes have asked
+	boxes    map[string]Box    // by their venues
+	closed   bool
 }
 
-// HashToken is a token as the bucket has it.
-func HashToken(text string) string {
+// Hash is a text in hex, of a known length: a token as the servers have it, or a part of a subject.
+func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
@@ -70,8 +77,11 @@ func (s *Stream) NewDoor(secret string, caller func(*http.Request) string, reg p
 	key := sha256.Sum256([]byte("ticketrail handle " + secret))
 	block, _ := aes.NewCipher(key[:]) // with a key of this size, neither fails
 	seal, _ := cipher.NewGCMWithRandomNonce(block)
-	door := &Door{stream: s, caller: caller, seal: seal, wrong: newStrangers(reg), rooms: map[string]*room{},
-		boxes: map[string]Box{}, processes: map[string][2]string{}, changed: make(chan struct{}, 1)}
+	door := &Door{stream: s, caller: caller, seal: seal, rooms: map[string]*room{}, boxes: map[string]Box{},
+		changed: make(chan struct{}, 1), wrongLimit: rate.NewLimiter(wrongPerSecond, wrongAtOnce),
+		wrongLog: rate.Sometimes{Interval: time.Minute},
+		wrong: promauto.With(reg).NewCounter(prometheus.CounterOpts{Name: "ticketrail_relay_wrong_tokens_total",
+			Help: "Requests with a token that is of no venue."})}
 
 	for subject, handle := range map[string]nats.MsgHandler{
 		subjects + ".>": door.stored, boxesSubject + ".*": door.noteReport, boxesSubject: door.tell,
@@ -88,9 +98,12 @@ func (s *Stream) NewDoor(secret string, caller func(*http.Request) string, reg p
 func (d *Door) Changed() <-chan struct{} { return d.changed }
 
 // Look says that it is.
-func (d *Door) Look() {
+func (d *Door) Look() { ring(d.changed) }
+
+// ring puts a value into a channel with one place, unless it has one.
+func ring(bell chan<- struct{}) {
 	select {
-	case d.changed <- struct{}{}:
+	case bell <- struct{}{}:
 	default:
 	}
 }
@@ -105,16 +118,12 @@ func (d *Door) Run(ctx context.Context) error {
 		select {
 		case <-connected:
 			d.Look()
-			d.mu.Lock()
-			for _, venue := range d.rooms {
-				venue.stir()
-			}
-			d.mu.Unlock()
+			d.each((*room).stir)
 		case <-ctx.Done():
 			d.mu.Lock()
 			d.closed = true
 			d.mu.Unlock()
-			d.each(func(p *poll) { p.end(nil) })
+			d.each(func(r *room) { r.end(nil) })
 			return nil
 		}
 	}
@@ -132,9 +141,9 @@ func (d *Door) SetVenues(all []VenueEntry, complete bool) {
 	d.tokens, d.complete = tokens, complete
 	d.mu.Unlock()
 
-	d.each(func(p *poll) {
-		if tokens[p.token] != p.venue {
-			p.end(errRevoked)
+	d.each(func(r *room) {
+		if r.newest != nil && tokens[r.newest.token] != r.newest.venue {
+			r.end(errRevoked)
 		}
 	})
 }
@@ -161,11 +170,12 @@ func (d *Door) Handler() http.Handler {
 func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) {
 	// The scheme's name may be written in any case.
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	p = &poll{token: HashToken(text), wake: make(chan struct{}, 1)}
+	p = &poll{token: Hash(text), wake: make(chan struct{}, 1)}
 
 	d.mu.Lock()
 	complete := d.complete
 	p.venue = d.tokens[p.token]
+	p.room = d.room(p.venue)
 	d.mu.Unlock()
 
 	if p.venue == "" || !strings.EqualFold(scheme, "bearer") {
@@ -174,7 +184,12 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) (p *poll, ok bool) 
 			refuse(w, http.StatusServiceUnavailable, 5, "not all venues can be read now")
 			return nil, false
 		}
-		if !d.wrong.allow(d.caller(r), d.stream.log) {
+
+		d.wrong.Inc()
+		d.wrongLog.Do(func() {
+			d.stream.log.Warn("somebody shows a token that is of no venue", "address", d.caller(r))
+		})
+		if !d.wrongLimit.Allow() {
 			refuse(w, http.StatusTooManyRequests, 60, "too many wrong tokens")
 			return nil, false
 		}
@@ -203,7 +218,7 @@ func refuse(w http.ResponseWriter, status, after int, why string) {
 // look says how many requests of a venue wait.
 func (d *Door) look(w http.ResponseWriter, r *http.Request, p *poll) {
 	w.Header().Set("Cache-Control", "no-store")
-	if !d.mayLook(p.venue) {
+	if !p.room.idle.Allow() {
 		refuse(w, http.StatusTooManyRequests, 5, "")
 		return
 	}
@@ -272,16 +287,7 @@ func (d *Door) hand(w http.ResponseWriter, venue string, f *found) {
 // ack ends a request. It answers when the servers have stored that; asked again, it answers the same.
 func (d *Door) ack(w http.ResponseWriter, r *http.Request, p *poll) {
 	var a source.Ack
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAck))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		http.Error(w, "the acknowledgement is too large", http.StatusRequestEntityTooLarge)
-		return
-	}
-
-	if err == nil {
-		err = json.Unmarshal(body, &a)
-	}
-
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAck)).Decode(&a)
 	how := map[string]string{source.Stored: "+ACK", source.Refused: fmt.Sprintf("+TERM %.200q", a.Reason)}[a.Result]
 	subject, mine := d.open(p.venue, a.Handle)
 	if err != nil || how == "" || !mine {

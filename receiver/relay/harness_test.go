@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -40,7 +41,8 @@ func connect(t *testing.T, urls ...string) *nats.Conn {
 }
 
 func testOptions(replicas int) Options {
-	return Options{Replicas: replicas, MaxAge: 72 * time.Hour, MaxBytes: 64 << 20, MaxBody: 1 << 20}
+	return Options{Replicas: replicas, MaxAge: 72 * time.Hour, MaxBytes: 64 << 20, MaxBody: 1 << 20,
+		Logger: slog.New(slog.DiscardHandler)}
 }
 
 // openStream opens the stream of a server, or of a cluster of three.
@@ -51,10 +53,8 @@ func openStream(t *testing.T, nc *nats.Conn, replicas int) *Stream {
 
 func openWith(t *testing.T, nc *nats.Conn, o Options) (s *Stream) {
 	t.Helper()
-	patiently(t, func() (err error) {
-		s, err = Open(t.Context(), nc, o)
-		return err
-	})
+	s = New(nc, o)
+	patiently(t, func() error { return s.Open(t.Context()) })
 	return s
 }
 
@@ -157,7 +157,7 @@ func addVenue(t *testing.T, s *Stream) string {
 	t.Helper()
 	venue := uuid.NewString()
 	patiently(t, func() error {
-		return s.PutVenue(t.Context(), VenueEntry{ID: venue, Name: "Trattoria", Token: HashToken(tokenOf(venue))})
+		return s.PutVenue(t.Context(), VenueEntry{ID: venue, Name: "Trattoria", Token: Hash(tokenOf(venue))})
 	})
 	return venue
 }
@@ -209,11 +209,9 @@ func (r *relay) letIn(t *testing.T) {
 // venues are those that the servers have.
 func venues(t *testing.T, s *Stream) (all []VenueEntry, err error) {
 	t.Helper()
-	sites, err := s.Sites(t.Context(), nil)
+	sites, _, err := s.Sites(t.Context(), nil)
 	for _, one := range sites {
-		if !one.Removed {
-			all = append(all, one.Entry)
-		}
+		all = append(all, one.VenueEntry)
 	}
 	return all, err
 }
@@ -316,7 +314,7 @@ func runBox(t *testing.T, r *relay, venue string) *box {
 func (b *box) run(t *testing.T, r *relay, venue string) (s *source.Source, stop func()) {
 	t.Helper()
 	s = source.New(source.Options{URL: r.url, Venue: venue, Take: b.take, Transport: new(http.Transport),
-		Token:  func() (string, error) { return tokenOf(venue), nil },
+		Logger: r.stream.log, Token: func() (string, error) { return tokenOf(venue), nil },
 		Report: func() source.Report { return source.Report{Version: "1.2.3", Problems: 4} }})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -122,7 +123,7 @@ func TestARenewedTokenEndsTheOneBeforeAlsoOfABoxThatWaits(t *testing.T) {
 	venue, other := addVenue(t, s), addVenue(t, s)
 	d := openDoor(t, s)
 	answered := d.poll(t, venue)
-	d.SetVenues([]VenueEntry{{ID: venue, Token: HashToken("new")}, {ID: other, Token: "no token"}}, true)
+	d.SetVenues([]VenueEntry{{ID: venue, Token: Hash("new")}, {ID: other, Token: "no token"}}, true)
 	if got := <-answered; got != http.StatusUnauthorized {
 		t.Errorf("a box that waited is answered %d", got)
 	}
@@ -206,8 +207,12 @@ func TestAThousandPollsOfAVenueLeaveTheOthersAlone(t *testing.T) {
 
 func TestAnAcknowledgementOf8MiBIsNotRead(t *testing.T) {
 	_, venue, d := oneVenue(t)
-	status, _, _ := d.ask(t, "POST", source.PathAck, tokenOf(venue), strings.Repeat("x", 8<<20))
-	if status != http.StatusRequestEntityTooLarge {
-		t.Errorf("it is answered %d", status)
+	body := strings.NewReader(`{"reason":"` + strings.Repeat("x", 8<<20))
+	r := httptest.NewRequest("POST", source.PathAck, body)
+	r.Header.Set("Authorization", "Bearer "+tokenOf(venue))
+	w := httptest.NewRecorder()
+	d.Handler().ServeHTTP(w, r)
+	if w.Code != http.StatusBadRequest || body.Len() < 8<<20-2*maxAck {
+		t.Errorf("it is answered %d, with %d bytes unread", w.Code, body.Len())
 	}
 }

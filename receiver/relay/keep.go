@@ -2,8 +2,6 @@ package relay
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"time"
@@ -16,12 +14,11 @@ import (
 )
 
 // Refused bodies share the stream with orders. A sender whose every request is refused must neither fill it nor
-// slow it.
+// slow it, and those that wait for the stream must not fill the memory.
 const (
-	keepRate  = rate.Limit(10) // a second
-	keepBurst = 100
-	// keepBytes bounds the memory of bodies that wait for the stream.
-	keepBytes = 16 << 20
+	keepRate  = rate.Limit(keepWork * 10) // bytes a second
+	keepBurst = keepWork * 100
+	keepWork  = 160 << 10 // bytes for which a body counts in addition, because it is work
 	keepTime  = 10 * time.Second
 )
 
@@ -35,15 +32,13 @@ func (s *Stream) Keep(one receiver.Reject) {
 	if one.Body == nil || !slices.Contains(receiver.Codes(), receiver.Code(one.Code)) {
 		return
 	}
-	size := int64(len(one.Body))
 	log := s.log.With("venue", one.Venue, "code", one.Code)
-	if !s.refusedLimit.Allow() || !s.refusedBytes.TryAcquire(size) {
+	if !s.keep.AllowN(time.Now(), keepWork+len(one.Body)) {
 		log.Warn("refused body was not passed on to the box: too many are refused at once")
 		return
 	}
 
 	go func() {
-		defer s.refusedBytes.Release(size)
 		ctx, cancel := context.WithTimeout(context.Background(), keepTime)
 		defer cancel()
 		msg, err := s.refusedMessage(one)
@@ -59,13 +54,11 @@ func (s *Stream) Keep(one receiver.Reject) {
 // refusedMessage is the message of a refused body. The same body, sent again, has the same subject, so it is stored
 // once.
 func (s *Stream) refusedMessage(one receiver.Reject) (*nats.Msg, error) {
-	hash := sha256.New()
-	hash.Write([]byte(one.Code + "\x00" + one.Device + "\x00"))
-	hash.Write(one.Body)
+	id := Hash(one.Code + "\x00" + one.Device + "\x00" + string(one.Body))
 	if most := int(s.nc.MaxPayload()-headroom) / 4 * 3; len(one.Body) > most { // base64 in JSON
 		one.Body, one.Truncated = one.Body[:most], true
 	}
 	data, err := json.Marshal(one)
-	return &nats.Msg{Subject: subjects + "." + one.Venue + "." + refused + "." + hex.EncodeToString(hash.Sum(nil)),
+	return &nats.Msg{Subject: subjects + "." + one.Venue + "." + refused + "." + id,
 		Header: nats.Header{source.HeaderRefused: {"true"}}, Data: data}, err
 }

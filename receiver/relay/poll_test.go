@@ -64,7 +64,7 @@ func TestWhoReadsSlowlyKeepsAFewRequestsInMemory(t *testing.T) {
 	_, venue, d := oneVenue(t)
 	in, ended := 0, 0
 	for range 2 * pollsOfVenue { // none of which is written to its end
-		p := &poll{venue: venue, token: HashToken(tokenOf(venue)), end: func(error) { ended++ }}
+		p := &poll{venue: venue, room: d.room(venue), token: Hash(tokenOf(venue)), end: func(error) { ended++ }}
 		if d.enter(p) == "" {
 			in++
 		}

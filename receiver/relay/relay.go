@@ -11,8 +11,6 @@ package relay
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,7 +20,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"ticketrail/receiver/contract"
@@ -51,8 +48,7 @@ type Options struct {
 	MaxBytes int64         // of all requests
 	MaxBody  int64         // of a request; the largest that the receiver accepts
 	Shrink   bool          // Open may make the stream shorter or smaller than it is, or with fewer copies
-
-	Logger *slog.Logger // nil: nothing is logged
+	Logger   *slog.Logger
 }
 
 // A Stream stores requests, and has the venues and how much waits for each. It has no state but the connection: any
@@ -61,65 +57,53 @@ type Stream struct {
 	o      Options
 	nc     *nats.Conn
 	js     jetstream.JetStream
-	stream jetstream.Stream
+	stream jetstream.Stream // nil before Open or Attach
 	log    *slog.Logger
 
 	failed chan struct{}  // has a value when a request was not stored
 	outage rate.Sometimes // limits the lines of the log that say so
-
-	refusedLimit *rate.Limiter
-	refusedBytes *semaphore.Weighted // of bodies that wait for the stream
+	keep   *rate.Limiter  // of refused bodies, in bytes
 }
 
-// Open creates the stream, or checks and updates the one that is there: only the start of a relay does.
-// It fails while no server is reached, or the cluster has no leader, and of several that create the same at once only
-// one is answered: the caller tries again.
-func Open(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
-	if !nc.IsConnected() { // it does not know the limits of its servers
-		return nil, errNoServer
+// New makes a [Stream]. Open or Attach must succeed before it is used.
+func New(nc *nats.Conn, o Options) *Stream {
+	js, _ := jetstream.New(nc) // without options it does not fail
+	return &Stream{o: o, nc: nc, js: js, log: o.Logger.With("component", "relay"), failed: make(chan struct{}, 1),
+		outage: rate.Sometimes{Interval: outageEvery}, keep: rate.NewLimiter(keepRate, keepBurst)}
+}
+
+// Open creates the stream, or checks and updates the one that is there: only a relay does, at its start and when its
+// servers have lost the stream. It fails while no server is reached, or the cluster has no leader, and of several that
+// create the same at once only one is answered: the caller tries again.
+func (s *Stream) Open(ctx context.Context) error {
+	if !s.nc.IsConnected() { // it does not know the limits of its servers
+		return errNoServer
 	}
-	if most := nc.MaxPayload(); o.MaxBody+headroom > most {
-		return nil, fmt.Errorf("open the relay's stream: the NATS server takes messages of at most %d bytes, and "+
+	if most := s.nc.MaxPayload(); s.o.MaxBody+headroom > most {
+		return fmt.Errorf("open the relay's stream: the NATS server takes messages of at most %d bytes, and "+
 			"receiver.max_body is %d: set max_payload to at least %d in the configuration of each server, or lower "+
-			"max_body", most, o.MaxBody, o.MaxBody+headroom)
+			"max_body", most, s.o.MaxBody, s.o.MaxBody+headroom)
 	}
 
-	stream, err := newStream(nc, o)
+	stream, err := s.ensure(ctx)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("open the relay's stream %s: %w", StreamName, explain(err))
 	}
-	if stream.stream, err = stream.ensure(ctx); err != nil {
-		return nil, fmt.Errorf("open the relay's stream %s: %w", StreamName, explain(err))
+	if s.stream == nil { // one that was made anew has the same name
+		s.stream = stream
 	}
-	return stream, nil
+	return nil
 }
 
-// Attach is [Open] for who only looks, or changes venues: it does not change the stream.
-func Attach(ctx context.Context, nc *nats.Conn, o Options) (*Stream, error) {
-	stream, err := newStream(nc, o)
-	if err != nil {
-		return nil, err
-	}
-	if stream.stream, err = stream.js.Stream(ctx, StreamName); errors.Is(err, jetstream.ErrStreamNotFound) {
+// Attach is [Stream.Open] for who only looks, or changes venues: it does not change the stream.
+func (s *Stream) Attach(ctx context.Context) (err error) {
+	if s.stream, err = s.js.Stream(ctx, StreamName); errors.Is(err, jetstream.ErrStreamNotFound) {
 		err = fmt.Errorf("%w: the first start of a relay makes it", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at the relay's stream %s: %w", StreamName, explain(err))
+		return fmt.Errorf("look at the relay's stream %s: %w", StreamName, explain(err))
 	}
-	return stream, nil
-}
-
-func newStream(nc *nats.Conn, o Options) (*Stream, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return nil, fmt.Errorf("open the relay's stream: %w", err)
-	}
-	return &Stream{o: o, nc: nc, js: js, log: o.Logger.With("component", "relay"),
-		failed: make(chan struct{}, 1), outage: rate.Sometimes{Interval: outageEvery},
-		refusedLimit: rate.NewLimiter(keepRate, keepBurst), refusedBytes: semaphore.NewWeighted(keepBytes)}, nil
+	return nil
 }
 
 var errNoServer = errors.New("no server of the relay can be reached")
@@ -145,18 +129,24 @@ func (s *Stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 		}
 	}
 
+	return s.change(ctx, stream, want)
+}
+
+// change changes a stream that is there.
+func (s *Stream) change(ctx context.Context, stream jetstream.Stream, want jetstream.StreamConfig,
+) (jetstream.Stream, error) {
+	have := stream.CachedInfo().Config
 	differ := differences(have, want)
 	if differ == "" {
 		return stream, nil
 	}
+
 	changed, err := s.js.UpdateStream(ctx, want)
-	if isFull(err) && want.Replicas == have.Replicas { // a relay with the size of before is better than none
+	// A relay with the size of before is better than none.
+	if isFull(err) && want.Replicas == have.Replicas && want.MaxBytes != have.MaxBytes {
 		s.log.Error("the stream stays as large as it is", "differ", differ, "err", explain(err))
 		want.MaxBytes = have.MaxBytes
-		if differ = differences(have, want); differ == "" {
-			return stream, nil
-		}
-		changed, err = s.js.UpdateStream(ctx, want)
+		return s.change(ctx, stream, want)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("change it (%s): %w; correct the relay's configuration, or change or remove the stream "+
@@ -214,8 +204,7 @@ func ofVenue(venue string) string { return subjects + "." + venue + ".>" }
 func subjectOf(venue, id string) string {
 	token, isUUID := contract.CanonicalID(id)
 	if !isUUID {
-		sum := sha256.Sum256([]byte(id))
-		token = "h" + hex.EncodeToString(sum[:])
+		token = "h" + Hash(id)
 	}
 	return subjects + "." + venue + "." + token
 }

@@ -114,7 +114,7 @@ func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
 	_, s := oneNode(t)
 	venue := addVenue(t, s)
 	start := time.Now()
-	for i := range 10 * keepBurst {
+	for i := range 10 * keepBurst / keepWork {
 		s.Keep(receiver.Reject{Venue: venue, Code: string(receiver.InvalidJSON), Body: []byte(fmt.Sprint(i))})
 	}
 	accept(t, s, request(venue, "order", "soup"))
@@ -122,7 +122,7 @@ func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := uint64(1 + keepBurst + float64(keepRate)*(time.Since(start).Seconds()+1))
+	most := uint64(1 + (keepBurst+float64(keepRate)*(time.Since(start).Seconds()+1))/keepWork)
 	if state.Messages > most {
 		t.Errorf("%d messages are stored, want at most %d", state.Messages, most)
 	}
@@ -173,7 +173,7 @@ func TestWithoutAConnectionOpenSaysThatNoServerIsReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	if _, err := Open(t.Context(), nc, testOptions(1)); !errors.Is(err, errNoServer) {
+	if err := New(nc, testOptions(1)).Open(t.Context()); !errors.Is(err, errNoServer) {
 		t.Errorf("error %v, want %v", err, errNoServer)
 	}
 }
@@ -183,14 +183,11 @@ func TestAServerThatTakesOnlySmallBodiesIsRefusedAtTheStart(t *testing.T) {
 	nc := connect(t, e.URL())
 	o := testOptions(1)
 	o.MaxBody = nc.MaxPayload()
-	if _, err := Open(t.Context(), nc, o); err == nil || !strings.Contains(err.Error(), "max_payload") {
+	if err := New(nc, o).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "max_payload") {
 		t.Errorf("error %v, want one that names max_payload", err)
 	}
 	o.MaxBody = nc.MaxPayload() - headroom
-	s, err := Open(t.Context(), nc, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openWith(t, nc, o)
 	venue := addVenue(t, s)
 	r := request(venue, strings.Repeat("\xff", 200), "soup")
 	r.Device, r.Body = strings.Repeat("\xff", 200), bytes.Repeat([]byte("x"), int(o.MaxBody))
@@ -210,7 +207,7 @@ func TestAServerThatTakesOnlySmallBodiesIsRefusedAtTheStart(t *testing.T) {
 
 func TestAStreamThatCannotBeMadeAsItMustBeIsAnErrorThatSaysWhatDiffers(t *testing.T) {
 	_, s := oneNode(t)
-	_, err := Open(t.Context(), s.nc, testOptions(3))
+	err := New(s.nc, testOptions(3)).Open(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "Replicas is 1, want 3") {
 		t.Errorf("three replicas on one node: error %v, want one that says what differs", err)
 	}
@@ -222,7 +219,7 @@ func TestAStreamThatCannotBeMadeAsItMustBeIsAnErrorThatSaysWhatDiffers(t *testin
 	if _, err := s.js.CreateStream(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(t.Context(), s.nc, testOptions(1))
+	err = New(s.nc, testOptions(1)).Open(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "Retention is WorkQueue, want Limits") {
 		t.Errorf("a work queue: error %v, want one that says what differs", err)
 	}
@@ -238,7 +235,7 @@ func TestAnOldConfigurationOfARelayDeletesNoOrder(t *testing.T) {
 	stale.MaxAge, stale.MaxBytes = time.Hour, 1<<20
 	var log queuetest.Log
 	stale.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	if _, err := Attach(t.Context(), s.nc, stale); err != nil { // as every command does
+	if err := New(s.nc, stale).Attach(t.Context()); err != nil { // as every command does
 		t.Fatal(err)
 	}
 	s = openWith(t, s.nc, stale)
@@ -274,8 +271,7 @@ func TestAStreamThatWouldForgetOrdersIsChangedAlsoIfItsDiskIsTooSmall(t *testing
 		Replicas: 1, MaxBytes: 1 << 20, Discard: jetstream.DiscardOld})
 	assert.NoError(t, err)
 
-	s, err := Open(t.Context(), nc, testOptions(1))
-	assert.NoError(t, err)
+	s := openWith(t, nc, testOptions(1))
 	got := s.stream.CachedInfo().Config
 	if got.Discard != jetstream.DiscardNew || got.MaxBytes != 1<<20 {
 		t.Errorf("%v, %d bytes", got.Discard, got.MaxBytes)

@@ -41,6 +41,7 @@ type room struct {
 // A poll is a box that waits for a request.
 type poll struct {
 	venue string
+	room  *room
 	token string        // its hash
 	wake  chan struct{} // has a value when there may be a request
 	end   context.CancelCauseFunc
@@ -58,23 +59,13 @@ func (d *Door) enter(p *poll) (why string) {
 		return errRevoked.Error()
 	}
 
-	entered := d.room(p.venue)
-	if entered.idle.Tokens() < 1 || entered.polls >= pollsOfVenue {
+	if p.room.idle.Tokens() < 1 || p.room.polls >= pollsOfVenue {
 		return "this venue asks too often"
 	}
-	if entered.newest != nil {
-		entered.newest.end(nil)
-	}
-	entered.newest = p
-	entered.polls++
+	p.room.end(nil)
+	p.room.newest = p
+	p.room.polls++
 	return ""
-}
-
-// mayLook says whether the servers are asked how much waits for a venue.
-func (d *Door) mayLook(venue string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.room(venue).idle.Allow()
 }
 
 // room finds or makes the room of a venue. It is called with d.mu. Requests that were published before the relay
@@ -92,24 +83,21 @@ func (d *Door) room(venue string) *room {
 func (d *Door) leave(p *poll, idle bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	left := d.rooms[p.venue]
-	left.polls--
-	if left.newest == p {
-		left.newest = nil
+	p.room.polls--
+	if p.room.newest == p {
+		p.room.newest = nil
 	}
 	if idle {
-		left.idle.Allow()
+		p.room.idle.Allow()
 	}
 }
 
-// each calls do for each poll that waits.
-func (d *Door) each(do func(*poll)) {
+// each calls do for each room.
+func (d *Door) each(do func(*room)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.rooms {
-		if r.newest != nil {
-			do(r.newest)
-		}
+		do(r)
 	}
 }
 
@@ -125,21 +113,24 @@ func (d *Door) stored(m *nats.Msg) {
 // stir is called with the mutex of the door.
 func (r *room) stir() {
 	r.stored = time.Now()
-	if r.newest == nil {
-		return
+	if r.newest != nil {
+		ring(r.newest.wake)
 	}
-	select {
-	case r.newest.wake <- struct{}{}:
-	default:
+}
+
+// end ends the poll that waits, if there is one. It is called with the mutex of the door.
+func (r *room) end(why error) {
+	if r.newest != nil {
+		r.newest.end(why)
 	}
 }
 
 // askAgain is how long a poll of a venue for which nothing is there waits until it asks again.
-func (d *Door) askAgain(venue string) time.Duration {
+func (d *Door) askAgain(in *room) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	if time.Since(d.room(venue).stored) < storedWithin {
+	if time.Since(in.stored) < storedWithin {
 		return askSoon
 	}
 	return askLater
@@ -162,10 +153,10 @@ func (d *Door) fetch(ctx context.Context, p *poll) (*found, error) {
 		}
 
 		asked := time.Now()
-		if info := consumer.CachedInfo(); waiting(info) == 0 {
+		if waiting(consumer.CachedInfo()) == 0 {
 			select {
 			case <-p.wake: // it may not be stored yet: the fetch waits for that
-			case <-time.After(d.askAgain(p.venue)):
+			case <-time.After(d.askAgain(p.room)):
 				continue
 			case <-ctx.Done():
 				return nil, ctx.Err()

@@ -14,7 +14,8 @@ func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.
 	nc := connect(t, urls(cluster(t, 8<<20))...)
 	o := testOptions(3)
 	o.MaxBytes = 16 << 20
-	if _, err := Open(t.Context(), nc, o); err == nil || !strings.Contains(err.Error(), "nats.max_bytes is more than") {
+	err := New(nc, o).Open(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "nats.max_bytes is more than") {
 		t.Errorf("a new stream: error %v, want one that says what to change", err)
 	}
 	o.MaxBytes = 4 << 20

@@ -16,9 +16,7 @@ const readsAtOnce = 32
 
 // A Site is the state of a venue and its box.
 type Site struct {
-	ID      string     `json:"id"` // of the venue
-	Entry   VenueEntry `json:"-"`
-	Removed bool       `json:"-"` // it is no venue any more; of it, all else is zero
+	VenueEntry
 	Box
 	Waiting   uint64    `json:"waiting"`             // requests that its box has not taken
 	Oldest    time.Time `json:"oldest,omitzero"`     // when the first of them was stored; zero: none waits
@@ -26,64 +24,65 @@ type Site struct {
 	Behind    []string  `json:"-"`                   // servers that do not know how far the box is
 }
 
-// Sites lists the venues, also those that were removed within the retention, with their boxes. Oldest and LastFetch are
-// by the servers' clocks. It asks for each venue, so one that cannot be read costs no other: after an error, it has
-// those that could be read.
-func (s *Stream) Sites(ctx context.Context, boxes map[string]Box) ([]Site, error) {
+// Sites lists the venues, with their boxes, and the ids of those that were removed within the retention. Oldest and
+// LastFetch are by the servers' clocks. It asks for each venue, so one that cannot be read costs no other: after an
+// error, it has those that could be read.
+func (s *Stream) Sites(ctx context.Context, boxes map[string]Box) (sites []Site, removed []string, err error) {
 	names := s.stream.ConsumerNames(ctx)
-	sites := []Site{}
 
 	var group errgroup.Group
 	var mu sync.Mutex
 	group.SetLimit(readsAtOnce)
 	for name := range names.Name() {
 		group.Go(func() error {
-			site, err := s.site(ctx, name)
+			site, isRemoved, err := s.site(ctx, name)
 			if errors.Is(err, jetstream.ErrConsumerNotFound) { // it has ended since, or is somebody else's
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			if !site.Removed {
-				site.Box = boxes[name]
-			}
 
 			mu.Lock()
 			defer mu.Unlock()
+			if isRemoved {
+				removed = append(removed, name)
+				return nil
+			}
+			site.Box = boxes[name]
 			sites = append(sites, site)
 			return nil
 		})
 	}
 
-	err := group.Wait()
+	err = group.Wait()
 	if listErr := names.Err(); listErr != nil {
 		err = fmt.Errorf("list the venues: %w", listErr)
 	}
-	return sites, err
+	return sites, removed, err
 }
 
-// site asks for one venue.
-func (s *Stream) site(ctx context.Context, venue string) (site Site, err error) {
+// site asks for one venue. One that was removed has a consumer that ends by itself.
+func (s *Stream) site(ctx context.Context, venue string) (site Site, isRemoved bool, err error) {
 	consumer, err := s.consumer(ctx, venue)
 	if err != nil {
-		return site, err
+		return site, false, err
 	}
 	info := consumer.CachedInfo()
 	entry, ok := entryOf(info)
 	if !ok {
-		return site, jetstream.ErrConsumerNotFound
+		return site, false, jetstream.ErrConsumerNotFound
 	}
-	if isRemoved(info) {
-		return Site{ID: venue, Removed: true}, nil
+	if info.Config.InactiveThreshold > 0 {
+		return site, true, nil
 	}
 
-	site = Site{ID: venue, Entry: entry, Waiting: waiting(info), Behind: lagging(info.Cluster)}
+	site = Site{VenueEntry: entry, Waiting: waiting(info), Behind: lagging(info.Cluster)}
 	if last := info.Delivered.Last; last != nil {
 		site.LastFetch = *last
 	}
 	if site.Waiting == 0 {
-		return site, nil
+		return site, false, nil
 	}
 
 	oldest, err := s.stream.GetMsg(ctx, info.AckFloor.Stream+1, jetstream.WithGetMsgSubject(ofVenue(venue)))
@@ -91,9 +90,9 @@ func (s *Stream) site(ctx context.Context, venue string) (site Site, err error) 
 	case err == nil:
 		site.Oldest = oldest.Time
 	case !errors.Is(err, jetstream.ErrMsgNotFound): // its box has it since
-		return site, fmt.Errorf("read the oldest request of venue %s: %w", venue, err)
+		return site, false, fmt.Errorf("read the oldest request of venue %s: %w", venue, err)
 	}
-	return site, nil
+	return site, false, nil
 }
 
 // A State is how full the stream is and how its servers are.
@@ -119,16 +118,13 @@ func lagging(c *jetstream.ClusterInfo) (names []string) {
 	return names
 }
 
-// errNoLeader: a server that is left answers for the stream, too.
-var errNoLeader = errors.New("it has no leader, and nothing is stored: " + whatServersNeed)
-
-// State asks the stream's leader. Without one it fails.
+// State asks the stream's leader. Without one it fails: a server that is left answers for the stream, too.
 func (s *Stream) State(ctx context.Context) (State, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	info, err := s.stream.Info(ctx)
 	if err == nil && info.Cluster != nil && info.Cluster.Leader == "" {
-		err = errNoLeader
+		err = errNoAnswer
 	}
 	if err != nil {
 		return State{}, fmt.Errorf("ask for the state of the stream %s: %w", StreamName, explain(err))

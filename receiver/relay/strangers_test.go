@@ -1,11 +1,12 @@
 package relay
 
 import (
-	"log/slog"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"ticketrail/receiver/source"
 )
@@ -25,12 +26,10 @@ func TestWhoAsksAgainAndAgainHowMuchWaitsIsToldToWait(t *testing.T) {
 // TestABoxWithAnOldTokenIsAlwaysToldSo: it tries about every five seconds, and gives advice only when told why.
 func TestABoxWithAnOldTokenIsAlwaysToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStrangers(nil)
+		limit := rate.NewLimiter(wrongPerSecond, wrongAtOnce)
 		for i := range 1000 {
-			for range 100 { // boxes
-				if !s.allow("192.0.2.1", slog.New(slog.DiscardHandler)) {
-					t.Fatalf("at its attempt %d it is told that there were too many", i)
-				}
+			if !limit.AllowN(time.Now(), 100) { // boxes
+				t.Fatalf("at its attempt %d it is told that there were too many", i)
 			}
 			time.Sleep(5 * time.Second)
 		}

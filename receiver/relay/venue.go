@@ -67,9 +67,6 @@ func (s *Stream) consumer(ctx context.Context, venue string) (jetstream.Consumer
 // waiting is how many requests the box of a consumer has not acknowledged.
 func waiting(c *jetstream.ConsumerInfo) uint64 { return c.NumPending + uint64(c.NumAckPending) }
 
-// isRemoved says that a consumer belongs to a venue that was removed: it ends by itself.
-func isRemoved(c *jetstream.ConsumerInfo) bool { return c.Config.InactiveThreshold > 0 }
-
 // PutVenue adds or changes a venue, and tells all relays. Its id is a UUID in lower case.
 func (s *Stream) PutVenue(ctx context.Context, v VenueEntry) error {
 	if _, err := s.stream.CreateOrUpdateConsumer(ctx, consumerOf(v)); err != nil {

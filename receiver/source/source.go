@@ -37,16 +37,14 @@ const (
 	maxBody = 32 << 20
 )
 
-// An Arrival is a request as the relay accepted it.
+// An Arrival is a request as the relay accepted it. Its Age is since it was stored, by the servers' clocks: the box's
+// own may be years wrong.
 type Arrival struct {
-	ID, Device string        // as the relay found them
-	Received   time.Time     // by the relay's clock
-	Age        time.Duration // since it was stored, by the servers' clocks: the box's own may be years wrong
-	Body       []byte        // as received
-	Refused    *receiver.Reject
+	receiver.Relayed
+	ID      string // as the relay found it
+	Refused *receiver.Reject
 
 	handle string
-	behind uint64
 }
 
 // ErrNever in an error of Take says that no attempt can succeed: the request is not sent again.
@@ -55,7 +53,7 @@ var ErrNever = errors.New("it can never be taken")
 // ErrToken says that the relay does not accept the token.
 var ErrToken = errors.New("the relay refuses the token")
 
-// Options configure a [Source]. All but Logger are required.
+// Options configure a [Source]. All are required.
 type Options struct {
 	URL       string // of the relay, without a path
 	Venue     string // UUID, lower case
@@ -88,10 +86,6 @@ type Source struct {
 
 // New makes a [Source]. Nothing is fetched before Run.
 func New(o Options) *Source {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-
 	source := &Source{o: o, id: rand.Text(), log: o.Logger.With("component", "source")}
 	source.status.Down = time.Now()
 	return source
@@ -134,39 +128,35 @@ func jitter(d time.Duration) time.Duration { return d/2 + rng.N(d) }
 
 // round asks for a request and takes it.
 func (s *Source) round(ctx context.Context) (took bool, err error) {
-	arrival, err := s.next(ctx)
+	arrival, behind, err := s.next(ctx)
 	switch {
 	case ctx.Err() != nil && arrival == nil:
 		return false, nil
-	case err != nil && !errors.Is(err, ErrNever):
+	case err != nil:
 		s.failed(err, nil)
 		return false, err
 	}
 
-	s.reached(arrival)
+	s.reached(arrival, behind)
 	if arrival == nil {
 		return false, nil
 	}
-	err = s.take(ctx, *arrival, err)
+	err = s.take(ctx, *arrival)
 	return err == nil, err
 }
 
-// take has one request stored and acknowledges it. unreadable is an error of the request itself.
+// take has one request stored and acknowledges it.
 //
 // A crash before Take returns leaves the request at the relay: it comes again. A crash after it, before the
 // acknowledgement is stored there, too: then the queue knows it, and nothing prints twice. A request that cannot be
 // stored now is not kept here: the relay hands it out again after a few seconds, to this box or to the one that has
 // taken its place, and nothing behind it before.
-func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
+func (s *Source) take(ctx context.Context, a Arrival) error {
 	ctx = context.WithoutCancel(ctx) // a stop interrupts nothing that was begun
 	attempt, cancel := context.WithTimeout(ctx, takeTime)
 	defer cancel()
 
-	err := unreadable
-	if err == nil {
-		err = s.o.Take(attempt, a)
-	}
-
+	err := s.o.Take(attempt, a)
 	ack := Ack{Handle: a.handle, Result: Stored}
 	switch {
 	case errors.Is(err, ErrNever):
@@ -177,52 +167,51 @@ func (s *Source) take(ctx context.Context, a Arrival, unreadable error) error {
 		return err
 	}
 
-	s.took(err == nil, a.behind)
+	s.took(err == nil)
 	if err = s.ack(ctx, ack); err != nil { // the relay hands out no other request until it has the answer
 		s.failed(err, nil)
 	}
 	return err
 }
 
-// next asks the relay for the oldest request that was not acknowledged; nil: there is none. With ErrNever there is one
-// that cannot be read.
-func (s *Source) next(ctx context.Context) (*Arrival, error) {
+// next asks the relay for the oldest request that was not acknowledged, nil: there is none, and how many more wait.
+// While nothing can be fetched it only asks how many wait, because that is answered at once.
+func (s *Source) next(ctx context.Context) (a *Arrival, behind uint64, err error) {
+	method, within := http.MethodGet, PollTime+answerTime
+	if !s.Status().Down.IsZero() {
+		method, within = http.MethodHead, answerTime
+	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	limit := time.AfterFunc(PollTime+answerTime, cancel)
+	limit := time.AfterFunc(within, cancel)
 	defer limit.Stop()
 
-	resp, err := s.ask(ctx, http.MethodGet, PathNext, nil)
+	resp, err := s.ask(ctx, method, PathNext, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	limit.Reset(BodyTime(resp.ContentLength))
 
-	behind, err := behindOf(s.o.URL, resp)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode == http.StatusNoContent {
-		return nil, nil
+	behind, err = behindOf(s.o.URL, resp)
+	if err != nil || method == http.MethodHead || resp.StatusCode == http.StatusNoContent {
+		return nil, behind, err
 	}
 
 	came := time.Now()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read a request of the relay: %w", err)
-	case len(body) > maxBody:
-		return nil, fmt.Errorf("read a request of the relay: it has more than %d bytes", maxBody)
+	body, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, maxBody))
+	if err != nil {
+		return nil, 0, fmt.Errorf("read a request of the relay: %w", err)
 	}
-
-	return decode(resp.Header, body, behind, came)
+	return s.decode(resp.Header, body, came), behind, nil
 }
 
-// decode reads a request. Headers that cannot be read are no reason to lose an order: its body has the lines to print.
-func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival, error) {
-	arrival := &Arrival{ID: unquote(h.Get(HeaderID)), Device: unquote(h.Get(HeaderDevice)), Body: body,
-		handle: h.Get(HeaderHandle), behind: behind}
+// decode reads a request. Headers that cannot be read are no reason to lose an order: its body has the lines to print,
+// or is kept with the refused ones.
+func (s *Source) decode(h http.Header, body []byte, came time.Time) *Arrival {
+	arrival := &Arrival{ID: unquote(h.Get(HeaderID)), handle: h.Get(HeaderHandle),
+		Relayed: receiver.Relayed{Venue: s.o.Venue, Device: unquote(h.Get(HeaderDevice)), Body: body}}
 	age, err := time.ParseDuration(h.Get(HeaderAge))
 	if err == nil {
 		arrival.Age = max(0, age) + time.Since(came)
@@ -233,17 +222,11 @@ func decode(h http.Header, body []byte, behind uint64, came time.Time) (*Arrival
 	}
 	arrival.Received = arrival.Received.UTC()
 
-	if h.Get(HeaderRefused) == "" {
-		return arrival, nil
-	}
-
 	var one receiver.Reject
-	if err := json.Unmarshal(body, &one); err != nil {
-		return arrival, fmt.Errorf("read a refused body of the relay: %w: %w", ErrNever, err)
+	if h.Get(HeaderRefused) != "" && json.Unmarshal(body, &one) == nil {
+		arrival.Refused = &one
 	}
-
-	arrival.Device, arrival.Received, arrival.Body, arrival.Refused = one.Device, one.Time, one.Body, &one
-	return arrival, nil
+	return arrival
 }
 
 // ack ends a request and waits until the servers have stored that. Without their answer it comes again after a few
@@ -313,7 +296,7 @@ func (s *Source) ask(ctx context.Context, method, path string, body []byte) (*ht
 // Waiting asks the relay how many requests wait for a venue's box, without taking any. Of o it needs URL, Venue, Token
 // and Transport.
 func Waiting(ctx context.Context, o Options) (uint64, error) {
-	resp, err := New(o).ask(ctx, http.MethodHead, PathNext, nil)
+	resp, err := (&Source{o: o}).ask(ctx, http.MethodHead, PathNext, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,6 +39,30 @@ func TestWhoAnswersLikeNoRelayGivesNoOrderAndIsNotAskedInACircle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestABoxIsConnectedBeforeAnOrderComes: a poll without one is answered after 30 s, and status said for so long that no
+// order can be fetched.
+func TestABoxIsConnectedBeforeAnOrderComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		polls := 0
+		var s *Source
+		s = newTestSource(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodGet {
+				if st := s.Status(); !st.Down.IsZero() || st.Reported.IsZero() || st.Behind != 3 && polls == 0 {
+					t.Errorf("at a poll it is %+v", st)
+				}
+				polls++
+				time.Sleep(PollTime)
+			}
+			return answer(http.StatusNoContent, http.Header{HeaderBehind: {"3"}}, nil), nil
+		}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		if err := s.Run(ctx); err != nil || polls < 3 {
+			t.Errorf("after %d polls: %v", polls, err)
+		}
+	})
 }
 
 // TestALargeRequestComesOverASlowLine: one that never comes would keep all behind it.
@@ -97,7 +122,7 @@ func TestWhatKeepsOrdersBackIsSaid(t *testing.T) {
 
 func newTestSource(ask roundTripper, take func(context.Context, Arrival) error) *Source {
 	return New(Options{URL: "https://relay", Token: func() (string, error) { return "token", nil }, Transport: ask,
-		Take: take, Report: func() Report { return Report{} }})
+		Take: take, Report: func() Report { return Report{} }, Logger: slog.New(slog.DiscardHandler)})
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -53,8 +53,8 @@ func (s *Source) failed(err error, a *Arrival) {
 	}
 }
 
-// reached notes that the relay has answered, with a or without a request.
-func (s *Source) reached(a *Arrival) {
+// reached notes that the relay has answered, with a or without a request, and how many more wait.
+func (s *Source) reached(a *Arrival, waiting uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -64,10 +64,9 @@ func (s *Source) reached(a *Arrival) {
 	}
 
 	s.status.Down, s.status.Reported, s.stored = time.Time{}, time.Now(), time.Time{}
-	waiting := uint64(0)
 	if a != nil {
 		s.stored = time.Now().Add(-a.Age)
-		waiting = a.behind + 1
+		waiting++
 	}
 	s.behind(waiting)
 	if wasDown {
@@ -76,7 +75,7 @@ func (s *Source) reached(a *Arrival) {
 }
 
 // took notes that the request at hand has ended.
-func (s *Source) took(stored bool, behind uint64) {
+func (s *Source) took(stored bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if stored {
@@ -87,7 +86,7 @@ func (s *Source) took(stored bool, behind uint64) {
 	}
 
 	s.stored, s.status.Err = time.Time{}, nil
-	s.behind(behind)
+	s.behind(s.status.Behind - 1)
 }
 
 func (s *Source) behind(n uint64) {

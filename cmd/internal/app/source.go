@@ -57,8 +57,7 @@ func (s *relaySource) take(ctx context.Context, one source.Arrival) error {
 		return s.rejects.Store(ctx, reject)
 	}
 
-	_, err := s.receiver.Relay(ctx, receiver.Relayed{Venue: s.conf.Venue, Device: one.Device, Received: one.Received,
-		Age: one.Age, Body: one.Body})
+	_, err := s.receiver.Relay(ctx, one.Relayed)
 	refused, ok := errors.AsType[*receiver.Refused](err)
 	if !ok {
 		return err
@@ -98,13 +97,8 @@ func (s *relaySource) report() source.Report {
 
 const reportWithin = 5 * time.Second
 
-// connectingFor is how long a start may take until that is a failure.
-const connectingFor = 15 * time.Second
-
 // behindFor is how long requests may wait at the relay before that is said: a burst takes seconds.
 const behindFor = time.Minute
-
-var errNoAnswer = errors.New("it does not answer")
 
 // findings say how the connection to the relay is; none without a relay.
 func (s *relaySource) findings(now time.Time) []finding.Finding {
@@ -121,14 +115,14 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 	waiting := fmt.Sprintf("orders that wait there: %d", st.Behind)
 
 	switch {
-	case st.Err == nil && !st.Down.IsZero() && now.Sub(st.Down) < connectingFor:
+	case st.Err == nil && !st.Down.IsZero(): // since the start, for some seconds
 		found = finding.New("relay/connecting", finding.Warn, "connecting", "", "")
 	case st.Err != nil && st.Down.IsZero(): // one is in hand, so the relay is there
 		found = finding.New("relay/not_taken", finding.Fail, "this box cannot take its orders",
 			waiting+"; "+st.Err.Error(), "nothing is lost; make room or wait: ticketrail printers list shows what "+
 				"waits, df how full the disk is")
-	case st.Err != nil || !st.Down.IsZero():
-		found = doctor.RelayFinding(conf, cmp.Or(st.Err, errNoAnswer))
+	case st.Err != nil:
+		found = doctor.RelayFinding(conf, st.Err)
 		found.Detail += "; by then, " + waiting + "; " + heard
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
 		found = finding.New("relay/behind", finding.Warn, "orders are being fetched", waiting, "")

@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -80,13 +81,11 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 	nc, err := nats.Connect(natstest.Start(t, "").URL())
 	k.must(err)
 	t.Cleanup(nc.Close)
-	k.eventually("the stream is there", func() bool {
-		k.cloud, err = relay.Open(t.Context(), nc, relay.Options{Replicas: 1, MaxAge: time.Hour,
-			MaxBytes: 64 << 20, MaxBody: 1 << 20})
-		return err == nil
-	})
+	k.cloud = relay.New(nc, relay.Options{Replicas: 1, MaxAge: time.Hour, MaxBytes: 64 << 20, MaxBody: 1 << 20,
+		Logger: slog.New(slog.DiscardHandler)})
+	k.eventually("the stream is there", func() bool { return k.cloud.Open(t.Context()) == nil })
 	k.must(os.WriteFile(k.token, []byte(theToken), 0o600))
-	venue := relay.VenueEntry{ID: venueID, Name: "Harbour Grill", Token: relay.HashToken(theToken)}
+	venue := relay.VenueEntry{ID: venueID, Name: "Harbour Grill", Token: relay.Hash(theToken)}
 	k.eventually("the venue is there", func() bool { return k.cloud.PutVenue(t.Context(), venue) == nil })
 	door, err := k.cloud.NewDoor("secret", func(r *http.Request) string { return r.RemoteAddr }, nil)
 	k.must(err)

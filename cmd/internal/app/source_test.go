@@ -52,8 +52,8 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 		// Also when reading it took all the time there was, or it would be read again and again.
 		late, cancel := context.WithCancel(k.T.Context())
 		cancel()
-		err = k.App.TakeFromRelay(late, source.Arrival{
-			Received: time.Now().Add(-4 * time.Hour).UTC(), Body: []byte(`{"records":8}`)})
+		err = k.App.TakeFromRelay(late, source.Arrival{Relayed: receiver.Relayed{Venue: venueID,
+			Received: time.Now().Add(-4 * time.Hour).UTC(), Body: []byte(`{"records":8}`)}})
 		if !errors.Is(err, source.ErrNever) {
 			t.Fatal(err)
 		}
@@ -127,8 +127,8 @@ func bodyOf(id, number string, items ...string) string {
 
 // fetched passes on a request that the relay took some time ago.
 func (k *testDaemon) fetched(age time.Duration, body string) error {
-	return k.App.TakeFromRelay(k.T.Context(), source.Arrival{Device: device,
-		Received: time.Now().Add(-age).UTC(), Age: age, Body: []byte(body)})
+	return k.App.TakeFromRelay(k.T.Context(), source.Arrival{Relayed: receiver.Relayed{Venue: venueID,
+		Device: device, Received: time.Now().Add(-age).UTC(), Age: age, Body: []byte(body)}})
 }
 
 func (k *testDaemon) mustFetch(age time.Duration, body string) {

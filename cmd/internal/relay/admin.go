@@ -30,21 +30,18 @@ type Admin struct {
 func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	nc, stream, err := attach(ctx, conf, openWithin/5)
+	admin, err := attach(ctx, conf, openWithin/5)
 	if err != nil {
 		return nil, err
 	}
 
-	admin := &Admin{Conf: conf, nc: nc, stream: stream}
-	sites, err := stream.Sites(ctx, nil)
+	sites, _, err := admin.stream.Sites(ctx, nil)
 	if err != nil {
-		nc.Close()
+		admin.Close()
 		return nil, err
 	}
 	for _, s := range sites {
-		if !s.Removed {
-			admin.Venues = append(admin.Venues, s.Entry)
-		}
+		admin.Venues = append(admin.Venues, s.VenueEntry)
 	}
 	slices.SortFunc(admin.Venues, func(a, b store.VenueEntry) int { return strings.Compare(a.Name, b.Name) })
 	return admin, nil
@@ -97,7 +94,7 @@ func (a *Admin) Renew(ctx context.Context, v store.VenueEntry, file string) erro
 		return err
 	}
 
-	v.Token = store.HashToken(token)
+	v.Token = store.Hash(token)
 	return a.stream.PutVenue(ctx, v)
 }
 

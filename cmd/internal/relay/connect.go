@@ -27,18 +27,20 @@ func connect(c config.NATS, log *slog.Logger) (*nats.Conn, error) {
 }
 
 // attach connects to one of these servers, each of which has so long to answer, and looks at the stream, for a command.
-func attach(ctx context.Context, conf *config.Relay, within time.Duration) (*nats.Conn, *store.Stream, error) {
+func attach(ctx context.Context, conf *config.Relay, within time.Duration) (*Admin, error) {
 	nc, err := connectOnce(conf.NATS, within, conf.NATS.URLs...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("no node answers: %w: are the servers of nats.urls running, and is this machine "+
+		return nil, fmt.Errorf("no node answers: %w: are the servers of nats.urls running, and is this machine "+
 			"allowed to connect to them?", err)
 	}
-	stream, err := store.Attach(ctx, nc, storeOptions(conf))
-	if err != nil {
-		nc.Close()
-		return nil, nil, err
+
+	admin := &Admin{Conf: conf, nc: nc}
+	admin.stream = store.New(nc, storeOptions(conf, false, slog.New(slog.DiscardHandler)))
+	if err := admin.stream.Attach(ctx); err != nil {
+		admin.Close()
+		return nil, err
 	}
-	return nc, stream, nil
+	return admin, nil
 }
 
 // connectOnce connects to one of these servers.

@@ -69,10 +69,8 @@ func (c *cloud) open() (stream *store.Stream) {
 		c.Fatal(err)
 	}
 	c.Cleanup(nc.Close)
-	c.until("the stream is there", func() (err error) {
-		stream, err = store.Open(c.Context(), nc, storeOptions(c.load()))
-		return err
-	})
+	stream = store.New(nc, storeOptions(c.load(), false, slog.New(slog.DiscardHandler)))
+	c.until("the stream is there", func() error { return stream.Open(c.Context()) })
 	return stream
 }
 

@@ -21,14 +21,14 @@ type Overview struct {
 	Stream   store.State       `json:"stream"`
 	Sites    []Site            `json:"sites"`            // first those that were not heard of for longest
 	Behind   []string          `json:"behind,omitempty"` // servers that do not have everything
+	removed  []string          // ids of venues
 }
 
 // A Site is a venue and its box.
 type Site struct {
 	store.Site
-	Name   string `json:"name"`
-	Online bool   `json:"online"`         // its box was heard of just now
-	Open   *bool  `json:"open,omitempty"` // by its opening hours; null: they are not known
+	Online bool  `json:"online"`         // its box was heard of just now
+	Open   *bool `json:"open,omitempty"` // by its opening hours; null: they are not known
 }
 
 const (
@@ -44,19 +44,19 @@ const (
 	nearlyFull, almostFull = 0.7, 0.9
 )
 
-// look asks the servers. After an error, it has the sites that could be read, and no overview.
-func look(ctx context.Context, s *store.Stream, boxes map[string]store.Box) (Overview, []store.Site, error) {
+// look asks the servers. After an error, it has what could be read.
+func look(ctx context.Context, s *store.Stream, boxes map[string]store.Box) (Overview, error) {
 	state, stateErr := s.State(ctx)
-	sites, err := s.Sites(ctx, boxes)
-	return overview(time.Now(), state, sites), sites, errors.Join(stateErr, err)
+	sites, removed, err := s.Sites(ctx, boxes)
+	o := overview(time.Now(), state, sites)
+	o.removed = removed
+	return o, errors.Join(stateErr, err)
 }
 
 func overview(now time.Time, state store.State, sites []store.Site) Overview {
 	o := Overview{At: now, Stream: state}
 	for _, s := range sites {
-		if !s.Removed {
-			o.Sites = append(o.Sites, siteOf(now, s))
-		}
+		o.Sites = append(o.Sites, siteOf(now, s))
 	}
 	slices.SortStableFunc(o.Sites, func(a, b Site) int {
 		return cmp.Or(a.LastSeen.Compare(b.LastSeen), strings.Compare(a.Name, b.Name))
@@ -74,8 +74,8 @@ func overview(now time.Time, state store.State, sites []store.Site) Overview {
 }
 
 func siteOf(now time.Time, s store.Site) Site {
-	v := configured(s.Entry)
-	out := Site{Site: s, Name: v.Name, Online: now.Sub(s.LastSeen) < onlineFor}
+	out := Site{Site: s, Online: now.Sub(s.LastSeen) < onlineFor}
+	v := configured(s.VenueEntry)
 	if zone, err := time.LoadLocation(v.Timezone); err == nil && v.Timezone != "" && len(v.Hours) > 0 {
 		open := v.OpenAt(now.In(zone))
 		out.Open = &open

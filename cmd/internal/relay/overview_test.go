@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ticketrail/cmd/internal/finding"
@@ -24,7 +25,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 	unknown := store.VenueEntry{ID: grill, Name: "Grill"}
 	// A site whose box was heard of so long ago, with so many requests, of which the oldest waits so long.
 	site := func(heard time.Duration, waiting uint64, oldest time.Duration) store.Site {
-		s := store.Site{ID: grill, Waiting: waiting}
+		s := store.Site{Waiting: waiting}
 		if heard >= 0 {
 			s.LastSeen = at.Add(-heard)
 		}
@@ -72,8 +73,8 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 			s.Behind = []string{"n3", "n3"}
 		}), "fail", "n3 is down or behind"},
 	} {
-		k.site.Entry = k.venue
-		o := overview(at, k.state, []store.Site{k.site, {ID: bar, Removed: true}})
+		k.site.VenueEntry = k.venue
+		o := overview(at, k.state, []store.Site{k.site})
 		text := ""
 		for _, f := range o.Findings {
 			text += string(f.Level) + " " + f.Text + "\n"
@@ -91,7 +92,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 
 func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 	site := func(name string, seen time.Time) store.Site {
-		return store.Site{ID: name, Entry: store.VenueEntry{ID: name, Name: name}, Box: store.Box{LastSeen: seen}}
+		return store.Site{VenueEntry: store.VenueEntry{ID: name, Name: name}, Box: store.Box{LastSeen: seen}}
 	}
 	names := ""
 	sites := []store.Site{site("now", at), site("never", time.Time{}), site("yesterday", at.Add(-24*time.Hour))}
@@ -105,10 +106,10 @@ func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 
 // TestEachMetricOfTheAlertsIsThere: an alert on a metric that does not exist never fires.
 func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
-	s := new(server)
+	s := &server{nc: new(nats.Conn)}
 	o := overview(time.Now(), store.State{Servers: 2, Behind: []string{"n2"}},
-		[]store.Site{{ID: grill, Entry: store.VenueEntry{Name: "Grill"}, Waiting: 1, Oldest: time.Now()},
-			{ID: bar, Entry: store.VenueEntry{Name: "Grill"}}})
+		[]store.Site{{VenueEntry: store.VenueEntry{ID: grill, Name: "Grill"}, Waiting: 1, Oldest: time.Now()},
+			{VenueEntry: store.VenueEntry{ID: bar, Name: "Grill"}}})
 	s.last.Store(&o)
 	series := seriesOf(t, s)
 	if series["ticketrail_relay_site_online"] != 2 || series["ticketrail_relay_server_behind"] != 1 ||
@@ -133,12 +134,12 @@ func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
 
 func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(server)
+		s := &server{nc: new(nats.Conn)}
 		want := map[string]int{"ticketrail_relay_ready": 1, "ticketrail_relay_watched_timestamp_seconds": 1}
 		if series := seriesOf(t, s); !maps.Equal(series, want) {
 			t.Errorf("before it has seen anything the series are %v", series)
 		}
-		o := overview(time.Now(), store.State{Servers: 1}, []store.Site{{ID: grill, Waiting: 1}})
+		o := overview(time.Now(), store.State{Servers: 1}, []store.Site{{Waiting: 1}})
 		s.last.Store(&o)
 		time.Sleep(knownFor)
 		if series := seriesOf(t, s); series["ticketrail_relay_site_waiting"] != 1 {

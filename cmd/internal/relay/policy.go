@@ -24,25 +24,29 @@ func configured(v store.VenueEntry) config.Venue {
 	return one
 }
 
-// setVenues makes the venues of these sites active, and returns those that the servers have lost. If they are not
+// setVenues makes the venues of an overview active, and returns those that the servers have lost. If it is not
 // complete, those that could not be read stay as they are. Servers that know of no venue, not even of a removed one,
 // have lost them.
-func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.VenueEntry) {
+func (s *server) setVenues(o Overview, complete bool) (lost []store.VenueEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	now, missing := map[string]store.VenueEntry{}, maps.Clone(s.entries)
-	for _, site := range sites {
+	for _, id := range o.removed {
+		delete(missing, id)
+	}
+	for _, site := range o.Sites {
 		delete(missing, site.ID)
-		if !site.Removed {
-			now[site.ID] = site.Entry
-		}
+		now[site.ID] = site.VenueEntry
 	}
 	maps.Copy(now, missing)
 
+	if s.entries == nil {
+		close(s.known)
+	}
 	s.entries = now
-	s.apply(s.conf)
-	s.door.SetVenues(slices.Collect(maps.Values(now)), complete && len(sites) > 0)
+	s.receiver.SetPolicy(s.policy())
+	s.door.SetVenues(slices.Collect(maps.Values(now)), complete && len(o.Sites)+len(o.removed) > 0)
 
 	if complete {
 		lost = slices.Collect(maps.Values(missing))
@@ -50,22 +54,16 @@ func (s *server) setVenues(sites []store.Site, complete bool) (lost []store.Venu
 	return lost
 }
 
-// apply makes a configuration and the venues active. It is called with s.mu.
-func (s *server) apply(conf *config.Relay) {
-	s.conf = conf
+// policy is made of the configuration and the venues. It is called with s.mu, once there are several goroutines.
+func (s *server) policy() *receiver.Policy {
 	venues := []config.Venue{}
 	for _, v := range s.entries {
 		venues = append(venues, configured(v))
 	}
 
-	policy := daemon.Policy(conf.With(venues), envelope{})
+	policy := daemon.Policy(s.conf.With(venues), envelope{})
 	policy.MayBeNewVenue = s.mayBeNewVenue
-	if s.receiver == nil {
-		s.receiver = receiver.New(receiver.Options{Intake: s.stream, Policy: policy, Classify: store.Classify,
-			Reject: s.stream.Keep, Logger: s.log, Registerer: s.registry})
-		return
-	}
-	s.receiver.SetPolicy(policy)
+	return policy
 }
 
 // venues is how many are known; -1: none could be read since the start.
@@ -89,7 +87,8 @@ func (s *server) reload() {
 	}
 
 	s.mu.Lock()
-	s.apply(conf)
+	s.conf = conf
+	s.receiver.SetPolicy(s.policy())
 	s.mu.Unlock()
 	s.level.Set(conf.Log.Slog())
 	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.start), nil)
@@ -102,7 +101,6 @@ func (s *server) mayBeNewVenue(_ context.Context, id string) bool {
 	_, isListed := s.entries[id]
 	s.mu.Unlock()
 
-	latest := s.last.Load()
-	isOld := latest == nil || time.Since(latest.At) > lookEvery+lookAgain
+	isOld := time.Since(s.latest().At) > lookEvery+2*lookAgain
 	return isListed || isOld || s.venues() == 0 || !s.nc.IsConnected()
 }

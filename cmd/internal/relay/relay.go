@@ -9,12 +9,13 @@ package relay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ticketrail/cmd/internal/daemon"
+	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/config"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -55,9 +57,11 @@ type server struct {
 	loaded   *daemon.ConfigMetrics
 
 	nc       *nats.Conn
-	stream   *store.Stream // set before the webhook is served, as are the next two
+	stream   *store.Stream
+	isOpen   bool // the stream; of the watch
 	receiver *receiver.Receiver
 	door     *store.Door
+	known    chan struct{}            // closed when the venues are known
 	last     atomic.Pointer[Overview] // how all venues are; nil until the servers have answered once
 	failed   atomic.Value             // a string: why the stream takes no orders; empty: it does, as far as is known
 
@@ -77,7 +81,8 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	relay := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), start: conf, conf: conf}
+	relay := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), known: make(chan struct{}),
+		start: conf, conf: conf}
 
 	relay.level.Set(conf.Log.Slog())
 	relay.log = daemon.NewLogger(o.Log, conf.Log.Format, relay.level)
@@ -89,6 +94,14 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer relay.nc.Close() // by then, each request that was begun has its answer
+
+	relay.stream = store.New(relay.nc, storeOptions(conf, o.Shrink, relay.log))
+	relay.receiver = receiver.New(receiver.Options{Intake: relay.stream, Policy: relay.policy(),
+		Classify: store.Classify, Reject: relay.stream.Keep, Logger: relay.log, Registerer: relay.registry})
+	relay.door, err = relay.stream.NewDoor(conf.NATS.Password.Reveal(), relay.receiver.Caller, relay.registry)
+	if err != nil {
+		return err
+	}
 
 	parts, running := errgroup.WithContext(ctx) // it ends with ctx, or when a part fails
 	run := func(name string, part func(context.Context) error) {
@@ -113,7 +126,7 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// serve starts the parts, waits for the servers, and opens the webhook until ctx ends.
+// serve starts the parts, waits for the venues, and opens the webhook until ctx ends.
 func (s *server) serve(ctx context.Context, run func(string, func(context.Context) error)) error {
 	// Before the servers are there: it names the node that a relay waits for.
 	metricsAt, err := s.serveMonitor(run)
@@ -121,9 +134,15 @@ func (s *server) serve(ctx context.Context, run func(string, func(context.Contex
 		return err
 	}
 
-	if err := s.open(ctx, run); err != nil {
-		return err
+	run("door", s.door.Run)
+	run("watch", s.runWatch)
+	select {
+	case <-s.known:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
+
+	run("ready", s.runReady)
 	webhookAt, err := s.serveWebhook(run)
 	if err != nil {
 		return err
@@ -152,79 +171,65 @@ func (s *server) wait(ctx context.Context) {
 	}
 }
 
-const (
-	statusEvery = 10 * time.Second
-	openWithin  = 10 * time.Second
-	openAgain   = time.Second
-)
+const statusEvery = 10 * time.Second
 
-// open opens the stream, which waits for the servers, and reads the venues.
-func (s *server) open(ctx context.Context, run func(string, func(context.Context) error)) error {
-	if err := s.insist(ctx, s.openStream); err != nil {
-		return err
+func (s *server) serveMonitor(run func(string, func(context.Context) error)) (at string, err error) {
+	listener, serve, err := daemon.Monitor(s.o.Metrics, s.conf.Metrics.Listen, s.registry, s.log, s.notReady)
+	if err != nil || listener == nil {
+		return "", err
 	}
+	run("metrics", serve)
+	return listener.Addr().String(), nil
+}
 
-	var err error
-	s.door, err = s.stream.NewDoor(s.start.NATS.Password.Reveal(),
-		func(r *http.Request) string { return s.receiver.Caller(r) }, s.registry)
+func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at string, err error) {
+	listener, err := daemon.Listen(s.o.Webhook, "receiver.listen", s.conf.Receiver.Listen)
 	if err != nil {
-		return err
+		return "", err
 	}
 
-	// Some venues are enough: one that cannot be read must not keep all others from their orders.
-	if err := s.insist(ctx, func(ctx context.Context) error {
-		if err := s.look(ctx); s.venues() < 0 {
-			return err
-		}
-		return nil
-	}); err != nil {
-		return err
+	cert, key := s.conf.WebhookFiles()
+	options, acme, err := daemon.Webhook(s.conf.Receiver.TLS, httpserver.Files{Cert: cert, Key: key},
+		s.log.With("component", "receiver"), s.registry)
+	if err != nil {
+		return "", errors.Join(err, listener.Close())
+	}
+	if acme != nil {
+		run("acme", acme.Run)
 	}
 
-	run("watch", s.runWatch)
-	run("door", s.door.Run)
-	run("ready", s.runReady)
-	return nil
+	options.MaxConnections, options.Group = s.conf.Receiver.MaxConnections, s.group
+	srv := s.receiver.HTTPServer()
+	mux := http.NewServeMux()
+	mux.Handle("/", srv.Handler)
+	mux.Handle("/v1/", s.door.Handler())
+	srv.Handler = mux
+
+	run("webhook", func(ctx context.Context) error { return httpserver.Serve(ctx, listener, srv, options) })
+	return listener.Addr().String(), nil
 }
 
-// insist does something until it succeeds, or ctx ends.
-func (s *server) insist(ctx context.Context, do func(context.Context) error) error {
-	last := ""
-	for err := do(ctx); err != nil && ctx.Err() == nil; err = do(ctx) {
-		if err.Error() != last {
-			last = err.Error()
-			s.log.Warn("the relay waits for its servers", "err", err)
-		}
-		s.o.Notify("STATUS=" + s.status())
-		pause(ctx, openAgain/2+rand.N(openAgain)) // not at the same time as another relay, again
+// group is the group of the receiver. receiver.allow_from is for the service: boxes are anywhere, so each network that
+// is not in it has a few connections of its own.
+func (s *server) group(caller netip.Addr) (name string, most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name, most = s.receiver.Group(caller)
+	if name != "" && len(s.conf.Receiver.AllowFrom) > 0 {
+		name = caller.String()
 	}
-	return ctx.Err()
+	return name, most
 }
 
-// openStream opens the stream. On new servers another relay may create it at the same time: then there is no answer,
-// and the next attempt finds it.
-func (s *server) openStream(ctx context.Context) error {
-	options := storeOptions(s.start)
-	options.Logger, options.Shrink = s.log, s.o.Shrink
-
-	ctx, cancel := context.WithTimeout(ctx, openWithin)
-	defer cancel()
-	stream, err := store.Open(ctx, s.nc, options)
-	if s.stream == nil {
-		s.stream = stream
-	}
-	return err
-}
-
-func storeOptions(c *config.Relay) store.Options {
+func storeOptions(c *config.Relay, shrink bool, log *slog.Logger) store.Options {
 	return store.Options{Replicas: c.NATS.Replicas, MaxAge: c.NATS.DedupRetention, MaxBytes: int64(c.NATS.MaxBytes),
-		MaxBody: int64(c.Receiver.MaxBody)}
+		MaxBody: int64(c.Receiver.MaxBody), Shrink: shrink, Logger: log}
 }
 
 // notReady says why no orders are accepted; empty if they are.
 func (s *server) notReady() string {
 	switch {
-	case s.nc == nil || !s.nc.IsConnected():
+	case !s.nc.IsConnected():
 		return "none of the NATS servers is reached: look at them, and at nats.urls"
 	case s.venues() < 0:
 		return "the venues are not known yet"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -97,7 +98,7 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	}
 	token := new(atomic.Value)
 	token.Store(old)
-	box := source.New(source.Options{URL: r.boxes, Venue: grill, Transport: source.Transport(),
+	box := source.New(source.Options{URL: r.boxes, Venue: grill, Transport: source.Transport(), Logger: slog.Default(),
 		Token:  func() (string, error) { return token.Load().(string), nil },
 		Report: func() source.Report { return source.Report{} },
 		Take:   func(_ context.Context, one source.Arrival) error { took <- one; return nil }})

@@ -42,6 +42,9 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 	wg.Wait()
 
 	overview.At = time.Now()
+	for i := range overview.Sites {
+		overview.Sites[i].Token = "" // its hash is for the relays
+	}
 	if err != nil {
 		overview.find("servers/unread", finding.Fail, "not everything could be read: "+
 			strings.ReplaceAll(err.Error(), "\n", "; "), "look at the nodes: systemctl status nats-server")
@@ -61,16 +64,16 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 // ask reads as much as it can. The venues get the time that the stream leaves.
 func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	each := statusWithin / 2 / time.Duration(len(conf.NATS.URLs)) // it tries one after the other
-	nc, stream, err := attach(ctx, conf, each)
+	servers, err := attach(ctx, conf, each)
 	if err != nil {
 		return o, err
 	}
-	defer nc.Close()
+	defer servers.Close()
 
 	limited, cancel := context.WithTimeout(ctx, boxesWithin)
 	defer cancel()
-	boxes, relays, boxesErr := stream.Boxes(limited)
-	o, _, err = look(ctx, stream, boxes)
+	boxes, relays, boxesErr := servers.stream.Boxes(limited)
+	o, err = look(ctx, servers.stream, boxes)
 	if relays == 0 {
 		o.find("relays/none", finding.Fail, "no relay answers: no order is taken, and no box can fetch one",
 			"systemctl status ticketrail-relay on each")

@@ -1,8 +1,10 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -16,8 +18,11 @@ import (
 const (
 	// lookEvery is how often the servers are asked: as often as boxes report. With a thousand venues it takes a second.
 	lookEvery = 20 * time.Second
-	// lookAgain is when not all could be read.
-	lookAgain = 5 * time.Second
+	// lookAgain is about when they are asked again if not all could be read.
+	lookAgain = 3 * time.Second
+	// openWithin is for the stream. On new servers another relay may create it at the same time: then there is no
+	// answer, and the next attempt finds it.
+	openWithin = 10 * time.Second
 	// settleTime after a change of the venues, all that came in that time are read at once.
 	settleTime = 100 * time.Millisecond
 )
@@ -28,36 +33,45 @@ const knownFor = 3 * lookEvery
 
 // runWatch looks at the venues until ctx ends: now and then, and when one was changed.
 func (s *server) runWatch(ctx context.Context) error {
-	wait, last := lookEvery, ""
-	for {
-		select {
-		case <-s.door.Changed():
-			pause(ctx, settleTime)
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil
-		}
-
-		why := ""
-		wait = lookEvery
+	for last := ""; ctx.Err() == nil; {
+		wait, why := lookEvery, ""
 		if err := s.look(ctx); err != nil {
-			wait, why = lookAgain, err.Error()
+			wait, why = lookAgain/2+rand.N(lookAgain), err.Error() // not at the same time as another relay, again
+			s.o.Notify("STATUS=" + s.status())
 		}
 		if why != "" && why != last {
 			s.log.Warn("the servers do not say how all venues are", "err", why)
 		}
 		last = why
+
+		select {
+		case <-s.door.Changed():
+			pause(ctx, settleTime)
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
 	}
+	return nil
 }
 
-// look asks the servers how all venues are, and makes them known.
+// look asks the servers how all venues are, and makes them known. Some venues are enough: one that cannot be read must
+// not keep all others from their orders.
 func (s *server) look(ctx context.Context) error {
+	if !s.isOpen {
+		opening, cancel := context.WithTimeout(ctx, openWithin)
+		defer cancel()
+		if err := s.stream.Open(opening); err != nil {
+			return err
+		}
+		s.isOpen = true
+	}
+
 	attempt, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
-	overview, sites, err := look(attempt, s.stream, s.door.Boxes())
+	overview, err := look(attempt, s.stream, s.door.Boxes())
 	var lost []store.VenueEntry
-	if err == nil || len(sites) > 0 {
-		lost = s.setVenues(sites, err == nil)
+	if err == nil || len(overview.Sites) > 0 {
+		lost = s.setVenues(overview, err == nil)
 	}
 	if err == nil {
 		s.last.Store(&overview) // only now: until then the list in use is old
@@ -65,12 +79,16 @@ func (s *server) look(ctx context.Context) error {
 	s.restore(attempt, lost)
 
 	// Who answers that has a majority behind it, so no other server has the stream.
-	if errors.Is(err, jetstream.ErrStreamNotFound) && s.openStream(ctx) == nil {
-		s.log.Error("the servers had lost the stream, with what no box had fetched; it was made anew")
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s.log.Error("the servers have lost the stream, with the orders that no box had fetched; it is made anew")
+		s.isOpen = false
 		s.door.Look()
 	}
 	return err
 }
+
+// latest is how all venues were at last; empty until the servers have answered once.
+func (s *server) latest() *Overview { return cmp.Or(s.last.Load(), new(Overview)) }
 
 // pause waits for some time, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
@@ -96,6 +114,7 @@ const (
 	// readyWithin is for the stream's answer whether it has a leader.
 	readyWithin = 1500 * time.Millisecond
 	readyPause  = 250 * time.Millisecond
+	readyAgain  = time.Second
 )
 
 // runReady asks whether the stream takes orders: now and then, at once when an order could not be stored, and each
@@ -111,7 +130,7 @@ func (s *server) runReady(ctx context.Context) error {
 
 		wait, why := lookEvery, ""
 		if err != nil {
-			wait, why = openAgain, err.Error() // a load balancer sends it nothing until it says that it is ready
+			wait, why = readyAgain, err.Error() // a load balancer sends it nothing until it says that it is ready
 		}
 		before, _ := s.failed.Swap(why).(string)
 		if before != "" && err == nil || errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -140,10 +159,7 @@ func (s *server) Collect(ch chan<- prometheus.Metric) {
 	gauge("relay_ready", "Whether print requests are accepted (1) or not (0), as /readyz says.",
 		daemon.Truth(s.notReady() == ""))
 
-	latest := s.last.Load()
-	if latest == nil {
-		latest = new(Overview)
-	}
+	latest := s.latest()
 	gauge("relay_watched_timestamp_seconds",
 		"When the servers last said how the venues and the stream are; 0: not since the start.",
 		daemon.UnixSeconds(latest.At))
