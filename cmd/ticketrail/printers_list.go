@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +53,11 @@ PROOF is the best evidence that the station can give for a ticket:
 		if err != nil || len(args) == 0 {
 			return err
 		}
-		return notOKError(selected)
+		var found []finding.Finding
+		for _, p := range selected {
+			found = append(found, p.Findings()...)
+		}
+		return personNeeded(found)
 	})
 }
 
@@ -79,22 +82,6 @@ func selectStations(all []finding.Station, names []string) ([]finding.Station, e
 	}
 
 	return selected, nil
-}
-
-// notOKError names the stations that have a problem; nil if none has. Monitoring shows the line as
-// it is, so the names are in it.
-func notOKError(selected []finding.Station) error {
-	var names []string
-	for _, p := range selected {
-		if !p.Fine() {
-			names = append(names, p.Name)
-		}
-	}
-
-	if len(names) == 0 {
-		return nil
-	}
-	return fmt.Errorf("not OK: %s", strings.Join(names, ", "))
 }
 
 // stationTable puts advice below the table, where it has room for a whole sentence. Waiting counts

@@ -38,14 +38,11 @@ service.timeout, if that is longer).`,
 	return cmd
 }
 
-// serviceError marks those errors of a question to the point-of-sale API that are wrong usage or
-// configuration; a service that does not answer is neither.
+// serviceError marks those errors of a question to the point-of-sale API that are of the configuration; a service that
+// does not answer is none.
 func (c *cli) serviceError(err error) error {
 	if _, ok := errors.AsType[config.Problems](err); ok || errors.Is(err, doctor.ErrNoService) {
 		return invalid(c.config, err)
-	}
-	if _, ok := errors.AsType[*doctor.UnknownVenue](err); ok {
-		return &usageError{err}
 	}
 	return err
 }

@@ -38,7 +38,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-func refuse(c Code, format string, args ...any) *Error {
+// Refuse makes an [Error].
+func Refuse(c Code, format string, args ...any) *Error {
 	return &Error{Code: c, Message: fmt.Sprintf(format, args...)}
 }
 

@@ -64,7 +64,7 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 				{Level: finding.Warn, Subject: "clock", Text: "wrong"},
 			}, nil
 		},
-		Zone:   func() *time.Location { return nil },
+		Zone:   func() *time.Location { return time.Local },
 		Layout: func(string) (layout.Options, error) { return layout.Options{Columns: 32}, nil },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}

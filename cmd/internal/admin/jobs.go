@@ -23,13 +23,13 @@ func StateNames() (names []string) {
 func checkFilter(f Filter) error {
 	for _, one := range f.States {
 		if !slices.Contains(ticket.States(), one) {
-			return refuse(BadRequest, "%q is not a state; use %s%s", one, strings.Join(StateNames(), ", "),
+			return Refuse(BadRequest, "%q is not a state; use %s%s", one, strings.Join(StateNames(), ", "),
 				config.DidYouMean(string(one), StateNames()))
 		}
 	}
 
 	if f.Limit < 0 {
-		return refuse(BadRequest, "limit: %d is negative; use 0 for all jobs", f.Limit)
+		return Refuse(BadRequest, "limit: %d is negative; use 0 for all jobs", f.Limit)
 	}
 	return nil
 }
@@ -167,9 +167,9 @@ func (s *Server) cancel(r *http.Request, b cancelBody) (any, error) {
 func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	switch {
 	case (b.From == "") == (len(b.IDs) == 0): // neither, or both
-		return nil, refuse(BadRequest, "give either job ids or a station with --from")
+		return nil, Refuse(BadRequest, "give either job ids or a station with --from")
 	case b.From == b.To:
-		return nil, refuse(BadRequest, "the tickets are already at %s", b.To)
+		return nil, Refuse(BadRequest, "the tickets are already at %s", b.To)
 	}
 
 	if err := s.checkConfigured(b.To); err != nil {
@@ -192,7 +192,7 @@ func (s *Server) move(r *http.Request, b moveBody) (any, error) {
 	switch {
 	case err != nil && len(ids) > 0:
 		e := refusal(err)
-		return nil, refuse(e.Code, "%s; %s moved before that", e.Message, ticket.Plural(len(ids), "ticket"))
+		return nil, Refuse(e.Code, "%s; %s moved before that", e.Message, ticket.Plural(len(ids), "ticket"))
 	case err != nil:
 		return nil, err
 	// Nothing waited there, which is no error: a script may move an empty queue.

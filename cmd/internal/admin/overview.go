@@ -33,18 +33,14 @@ func (c *Client) Zone(ctx context.Context) (*time.Location, error) {
 // Overview is the state of the daemon, for the command line and for a page.
 func (s *Server) Overview(ctx context.Context) (Overview, error) {
 	found, err := s.o.Findings(ctx)
-	now := time.Now()
-	if zone := s.o.Zone(); zone != nil {
-		now = now.In(zone)
-	}
-	return Overview{At: now, Build: ThisBuild(), Findings: found}, err
+	return Overview{At: time.Now().In(s.o.Zone()), Build: ThisBuild(), Findings: found}, err
 }
 
 func (s *Server) overview(r *http.Request) (any, error) { return s.Overview(r.Context()) }
 
 // zoneName is the kitchen's zone; empty if it is not known.
 func (s *Server) zoneName() string {
-	if zone := s.o.Zone(); zone != nil {
+	if zone := s.o.Zone(); zone != time.Local {
 		return zone.String()
 	}
 	return ""

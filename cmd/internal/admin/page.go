@@ -83,7 +83,7 @@ func (s *Server) withoutDetails(h handler) handler {
 		result, err := h(r)
 		if err != nil && refusal(err).Code == Internal {
 			s.o.Logger.Error("the page for managers: not done", "path", r.URL.Path, "err", err)
-			return nil, refuse(Internal, "not done: the log of ticketrail says why")
+			return nil, Refuse(Internal, "not done: the log of ticketrail says why")
 		}
 		return result, err
 	}
@@ -95,7 +95,7 @@ func versioned[B interface{ saysVersion() bool }](
 ) func(*http.Request, B) (any, error) {
 	return func(r *http.Request, b B) (any, error) {
 		if !b.saysVersion() {
-			return nil, refuse(BadRequest, "the request lacks the version of what it changes")
+			return nil, Refuse(BadRequest, "the request lacks the version of what it changes")
 		}
 		return h(r, b)
 	}

@@ -199,7 +199,7 @@ func TestThePageShowsATicketAsOnPaper(t *testing.T) {
 func TestThePageIsNotToldAboutPathsOnTheBox(t *testing.T) {
 	d := startDaemon(t, func(_ *testDaemon, o *Options) {
 		o.Layout = func(string) (layout.Options, error) { return layout.Options{}, errors.New("open /var/lib/secret") }
-		o.Settings = fakeSettings{}
+		o.ConfigPath, o.Settings = "/var/lib/secret", fakeSettings{}
 	})
 	for _, route := range []string{"GET /jobs/1/paper", "POST /settings/untell", "GET /settings"} {
 		method, path, _ := strings.Cut(route, " ")
@@ -294,13 +294,8 @@ type fakeSettings struct {
 	slow bool
 }
 
-func (fakeSettings) Read() (setup.Settings, error) {
-	return setup.Settings{}, &fs.PathError{Op: "open", Path: "/var/lib/secret", Err: syscall.EIO}
-}
-
-func (f fakeSettings) Change(string, setup.Edit) ([]string, error) {
-	_, err := f.Read()
-	return nil, fmt.Errorf("rename: %w", err)
+func (fakeSettings) Change(string, setup.Edit) ([]string, error) {
+	return nil, fmt.Errorf("rename: %w", &fs.PathError{Op: "open", Path: "/var/lib/secret", Err: syscall.EIO})
 }
 
 func (f fakeSettings) Discover(ctx context.Context) (any, error) {

@@ -27,12 +27,12 @@ func (s *Server) printReject(r *http.Request, b PrintRejectOptions) (any, error)
 	}
 
 	if b.Version != "" && b.Version != rejectVersion(one) {
-		return nil, refuse(Conflict, "refused request %d: it was printed meanwhile: look at it again", id)
+		return nil, Refuse(Conflict, "refused request %d: it was printed meanwhile: look at it again", id)
 	}
 	one.Venue = cmp.Or(b.Venue, one.Venue)
 	receipt, err := s.o.PrintLate(r.Context(), one, b.Lenient)
 	if h, ok := errors.AsType[*receiver.Hindrance](err); ok {
-		return nil, refuse(Conflict, "refused request %d: %s", id, h.Message)
+		return nil, Refuse(Conflict, "refused request %d: %s", id, h.Message)
 	}
 	if err != nil {
 		return nil, err

@@ -41,12 +41,13 @@ type Options struct {
 	Findings func(ctx context.Context) ([]finding.Finding, error)
 	// Fields says how the fields of orders are used.
 	Fields func() Fields
-	// Zone is the kitchen's time zone; nil if it is not known.
+	// Zone is the kitchen's time zone; the zone of the box if it is not known.
 	Zone func() *time.Location
 	// Layout is how the paper of a station looks, for the page for managers.
-	Layout   func(station string) (layout.Options, error)
-	Settings Settings
-	Logger   *slog.Logger
+	Layout     func(station string) (layout.Options, error)
+	ConfigPath string // of the configuration file, which Settings changes; "": there is none
+	Settings   Settings
+	Logger     *slog.Logger
 }
 
 const (
@@ -140,7 +141,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	// Before it takes a slot, so that a client that sends its request slowly keeps no one out.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		answer(w, nil, refuse(BadRequest, "read request: %v", err))
+		answer(w, nil, Refuse(BadRequest, "read request: %v", err))
 		return
 	}
 
@@ -148,7 +149,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	// Answered here, because the mux would answer with text that is not JSON.
 	_, pattern := mux.Handler(r)
 	if pattern == "" {
-		answer(w, nil, refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
+		answer(w, nil, Refuse(Unsupported, "this daemon does not know %s %s", r.Method, r.URL.Path))
 		return
 	}
 
@@ -156,7 +157,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
-		answer(w, nil, refuse(Busy, "the daemon is answering %d requests already: try again", maxRequests))
+		answer(w, nil, Refuse(Busy, "the daemon is answering %d requests already: try again", maxRequests))
 		return
 	}
 
@@ -174,10 +175,10 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 // mismatch is used by both ends: each of them checks the other's version.
 func mismatch(caller, daemon string) *Error {
 	if caller == "" {
-		return refuse(Mismatch, "the request has no control API version in %s: use the ticketrail command line",
+		return Refuse(Mismatch, "the request has no control API version in %s: use the ticketrail command line",
 			HeaderAPI)
 	}
-	return refuse(Mismatch, "this command speaks control API %s and the running daemon speaks %s: "+
+	return Refuse(Mismatch, "this command speaks control API %s and the running daemon speaks %s: "+
 		"after an upgrade restart the daemon (systemctl restart ticketrail)", caller, daemon)
 }
 
@@ -247,7 +248,7 @@ func decode(r *http.Request, into any) error {
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return refuse(BadRequest, "read request: %v", err)
+		return Refuse(BadRequest, "read request: %v", err)
 	}
 	return nil
 }

@@ -14,9 +14,8 @@ import (
 // The page for managers changes the settings that change in a restaurant's life: where a station prints, opening
 // hours, and who is told. Nothing else of the configuration can be named in these requests.
 
-// Settings reads and changes the configuration file.
+// Settings changes the configuration file.
 type Settings interface {
-	Read() (setup.Settings, error)
 	// Change edits the file of the version that the person saw, checks and saves it, and loads it as a reload does. It
 	// returns the warnings that the configuration before did not have.
 	Change(seen string, edit setup.Edit) (warnings []string, err error)
@@ -54,7 +53,7 @@ var edits = map[string]func(data []byte, b settingsBody) ([]byte, error){
 }
 
 func (s *Server) settings(*http.Request) (any, error) {
-	all, err := s.o.Settings.Read()
+	all, err := setup.ReadSettings(s.o.ConfigPath)
 	if err != nil {
 		return nil, settingsRefusal(err)
 	}
@@ -64,7 +63,7 @@ func (s *Server) settings(*http.Request) (any, error) {
 func (s *Server) discover(r *http.Request) (any, error) {
 	found, err := s.o.Settings.Discover(r.Context())
 	if r.Context().Err() != nil {
-		return nil, refuse(Timeout, "the network is too large to look for printers here: "+
+		return nil, Refuse(Timeout, "the network is too large to look for printers here: "+
 			"ticketrail printers discover looks longer")
 	}
 	if err != nil {
@@ -79,7 +78,7 @@ func (s *Server) changeSettings(r *http.Request, b settingsBody) (any, error) {
 	what := r.PathValue("what")
 	edit := edits[what]
 	if edit == nil {
-		return nil, refuse(NotFound, "there is no setting %q", what)
+		return nil, Refuse(NotFound, "there is no setting %q", what)
 	}
 
 	notes, err := s.o.Settings.Change(b.Version, func(data []byte) ([]byte, error) { return edit(data, b) })
@@ -101,11 +100,11 @@ func (s *Server) changeSettings(r *http.Request, b settingsBody) (any, error) {
 // of the configuration, which name no secret. An error of the disk stays as it is, and is not for the page.
 func settingsRefusal(err error) error {
 	if errors.Is(err, setup.ErrChanged) {
-		return refuse(Conflict, "%v", setup.ErrChanged)
+		return Refuse(Conflict, "%v", setup.ErrChanged)
 	}
 	_, coded := errors.AsType[*Error](err)
 	if _, ofDisk := errors.AsType[syscall.Errno](err); coded || ofDisk {
 		return err
 	}
-	return refuse(BadRequest, "%v", err)
+	return Refuse(BadRequest, "%v", err)
 }

@@ -2,8 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -41,53 +39,40 @@ func (s *Server) checkName(name string, orphansToo bool) error {
 
 // NoStation is the refusal of a name that no station has. names are those that there are.
 func NoStation(name string, names []string) error {
-	return refuse(NotFound, "no station is called %q; there is %s%s", name, cmp.Or(strings.Join(names, ", "), "none"),
+	return Refuse(NotFound, "no station is called %q; there is %s%s", name, cmp.Or(strings.Join(names, ", "), "none"),
 		config.DidYouMean(name, names))
 }
 
-// testTicket enqueues a test ticket for a station and returns its job. It goes through Accept as an
-// order does, so that a test that prints proves everything an order needs: disk, queue and printer.
-func testTicket(ctx context.Context, q *queue.Queue, station, zone string) (uint64, error) {
-	id := uuid.NewString()
-	now := time.Now().UTC()
-	_, err := q.Accept(ctx, ticket.Request{
-		// No venue, so no order can have its key.
-		ID: id, Received: now, Body: []byte("{}"),
-		Drafts: []ticket.Draft{{Station: station, Ticket: ticket.Ticket{
-			// The layout fills in the lines of a test ticket.
-			Kind: ticket.Test, Request: id, Number: "TEST", Received: now, Zone: zone,
-		}}},
-	})
-	if err != nil {
-		return 0, err
-	}
-	// Accept does not return the ids of the jobs. The ticket may have printed by now; its job is
-	// kept.
-	jobs, err := q.Jobs(ctx, queue.Filter{Request: id, Limit: 1})
-	if err != nil {
-		return 0, err
-	}
-
-	if len(jobs) == 0 {
-		return 0, fmt.Errorf("find test ticket %s: it is gone", id)
-	}
-	return jobs[0].ID, nil
-}
-
-// test needs a configured station: at an orphan the ticket would wait for ever. A backup may print
-// it, and the operator sees so in the job's state.
+// test enqueues a test ticket and answers with its job. It goes through Accept as an order does, so that a test that
+// prints proves everything an order needs: disk, queue and printer. It needs a configured station: at an orphan the
+// ticket would wait for ever. A backup may print it, and the operator sees so in the job's state.
 func (s *Server) test(r *http.Request) (any, error) {
 	name := r.PathValue("name")
 	if err := s.checkConfigured(name); err != nil {
 		return nil, err
 	}
 
-	id, err := testTicket(r.Context(), s.o.Queue, name, s.zoneName())
+	id := uuid.NewString()
+	now := time.Now().UTC()
+	_, err := s.o.Queue.Accept(r.Context(), ticket.Request{
+		// No venue, so no order can have its key.
+		ID: id, Received: now, Body: []byte("{}"),
+		Drafts: []ticket.Draft{{Station: name, Ticket: ticket.Ticket{
+			// The layout fills in the lines of a test ticket.
+			Kind: ticket.Test, Request: id, Number: "TEST", Received: now, Zone: s.zoneName(),
+		}}},
+	})
 	if err != nil {
 		return nil, err
 	}
-	s.logChange(r, "test", "station", name, "job", id)
-	return id, nil
+
+	// Accept does not return the ids of the jobs. The ticket may have printed by now; its job is kept.
+	jobs, err := s.o.Queue.Jobs(r.Context(), queue.Filter{Request: id, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	s.logChange(r, "test", "station", name, "job", jobs[0].ID)
+	return jobs[0].ID, nil
 }
 
 // hold is allowed for an orphan too: a hold that was set before the station was removed can be

@@ -44,11 +44,7 @@ func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 
 // facts are the facts that are known without reading the history.
 func (a *App) facts() finding.Facts {
-	now := time.Now()
-	if zone := a.zone(); zone != nil {
-		now = now.In(zone)
-	}
-
+	now := time.Now().In(a.zone())
 	f := finding.Facts{Now: now, Stations: a.stationList(), Orders: a.storage(), Database: a.database(),
 		Configuration: finding.Configuration{File: a.o.ConfigPath, Refused: a.file.known(), Restart: a.needsRestart()},
 		Certificates:  a.certificates(), Disk: doctor.DiskOf(a.store.folder()),
@@ -89,7 +85,7 @@ func (a *App) database() finding.Database {
 }
 
 // certificates are those in use: other file names need a restart.
-func (a *App) certificates() []finding.Certificate {
+func (a *App) certificates() []finding.Finding {
 	conf, why := *a.active.Load(), ""
 	conf.Receiver.TLS, conf.Storage = a.startConfig.Receiver.TLS, a.startConfig.Storage
 	if a.acme != nil {
@@ -132,12 +128,12 @@ func (a *App) readHistory(ctx context.Context, o *finding.Orders) error {
 	})
 }
 
-// zone is the kitchen's time zone, nil if it is not known.
+// zone is the kitchen's time zone, the zone of the box if it is not known.
 func (a *App) zone() *time.Location { return a.service.zone(a.active.Load()) }
 
 // zoneName is the name of the kitchen's time zone; empty if it is not known.
 func (a *App) zoneName() string {
-	if zone := a.zone(); zone != nil {
+	if zone := a.zone(); zone != time.Local {
 		return zone.String()
 	}
 	return ""

@@ -141,7 +141,7 @@ func (a *App) openControl() error {
 		Queue: a.queue, Kick: a.stations.Kick, Rejects: a.rejects, Displays: a.stations.Displays(),
 		PrintLate: a.receiver.PrintLate,
 		Stations:  a.stationList, Probe: a.stations.Probe, Findings: a.findings, Fields: a.fields,
-		Zone: a.zone, Layout: a.stations.Layout, Settings: &settings{a: a},
+		Zone: a.zone, Layout: a.stations.Layout, ConfigPath: a.o.ConfigPath, Settings: &settings{a: a},
 		Logger: a.log.With("component", "admin"),
 	})
 	if a.startConfig.Admin.Socket == "" {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -42,14 +43,14 @@ func (s *service) use(conf *config.Config) {
 	s.names.Use(conf.Service.Client(s.transport), zoned)
 }
 
-// zone is the time zone of the clock on the screens, which is the zone of the first venue. Nil is the zone of the
-// box. The screens of one daemon hang in one kitchen, so they have one clock. An unknown zone is not an error: the
-// clock then shows the time of the box.
+// zone is the time zone of the clock on the screens, which is the zone of the first venue. The
+// screens of one daemon hang in one kitchen, so they have one clock. If the zone is unknown, it shows the time of the
+// box.
 func (s *service) zone(conf *config.Config) *time.Location {
 	if len(conf.Venues) == 0 {
-		return nil
+		return time.Local
 	}
-	return s.zoneOf(conf.Venues[0])
+	return cmp.Or(s.zoneOf(conf.Venues[0]), time.Local)
 }
 
 // zoneOf is the time zone of a venue; nil if it is not known.

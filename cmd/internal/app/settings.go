@@ -10,6 +10,7 @@ import (
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/notify"
 	"ticketrail/cmd/internal/setup"
+	"ticketrail/config"
 )
 
 // settings lets the page for managers change the configuration file.
@@ -18,33 +19,17 @@ type settings struct {
 	searching sync.Mutex // locked while printers are looked for
 }
 
-func (s *settings) Read() (setup.Settings, error) {
-	if s.a.o.ConfigPath == "" {
-		return setup.Settings{}, errNoFile
-	}
-	return setup.ReadSettings(s.a.o.ConfigPath)
-}
-
-var errNoFile = &admin.Error{Code: admin.Unsupported, Message: "this daemon was started without a configuration file"}
-
 // Change saves only what can be loaded: everything that may fail but the writing itself is done before. A crash after
 // the file was written leaves one with which the daemon starts.
 func (s *settings) Change(seen string, edit setup.Edit) ([]string, error) {
-	if s.a.o.ConfigPath == "" {
-		return nil, errNoFile
-	}
 	s.a.reloading.Lock()
 	defer s.a.reloading.Unlock()
-	draft, err := setup.Change(s.a.o.ConfigPath, seen, edit)
+	var next *snapshot
+	err := setup.Change(s.a.o.ConfigPath, seen, edit, func(conf *config.Config) (err error) {
+		next, err = s.a.build(conf)
+		return err
+	})
 	if err != nil {
-		return nil, err
-	}
-
-	next, err := s.a.build(draft.Config)
-	if err != nil {
-		return nil, err
-	}
-	if err := draft.Write(); err != nil {
 		return nil, err
 	}
 
@@ -65,7 +50,7 @@ func (s *settings) Test(ctx context.Context, recipient string) error {
 // Discover looks for printers in one search at a time: it asks many addresses at once.
 func (s *settings) Discover(ctx context.Context) (any, error) {
 	if !s.searching.TryLock() {
-		return nil, &admin.Error{Code: admin.Busy, Message: "somebody else is looking for printers: try again"}
+		return nil, admin.Refuse(admin.Busy, "somebody else is looking for printers: try again")
 	}
 	defer s.searching.Unlock()
 	d, err := doctor.NewDiscovery(nil)

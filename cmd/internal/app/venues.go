@@ -91,7 +91,7 @@ func (v venues) open(now time.Time) bool {
 const silentFor = time.Hour
 
 // silent are the venues of which no request came, although they have been open for all that time.
-func (v venues) silent(now time.Time) (out []finding.SilentVenue) {
+func (v venues) silent(now time.Time) (out []finding.Finding) {
 	for _, one := range v.config().Venues {
 		zone, last := v.zone(one), v.lastRequest(one.ID)
 		open := zone != nil && now.Sub(last) >= silentFor
@@ -99,7 +99,7 @@ func (v venues) silent(now time.Time) (out []finding.SilentVenue) {
 			open = one.OpenAt(now.Add(-ago).In(zone))
 		}
 		if open {
-			out = append(out, finding.SilentVenue{Name: one.Name, Last: last})
+			out = append(out, finding.Silent(one.Name, last))
 		}
 	}
 

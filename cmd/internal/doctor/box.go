@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io/fs"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,7 +22,7 @@ func DiskOf(folder string) finding.Disk {
 
 // Certificates are the certificates of the webhook and of the screens, as far as they are configured. why is the last
 // refusal of the ACME server, if it is known; it may be hostile.
-func Certificates(conf *config.Config, why string) (out []finding.Certificate) {
+func Certificates(conf *config.Config, why string) (out []finding.Finding) {
 	webhook, key := conf.WebhookFiles()
 	screens := conf.Display.TLS
 	for _, c := range []struct {
@@ -39,7 +40,7 @@ func Certificates(conf *config.Config, why string) (out []finding.Certificate) {
 		if c.None, c.Err = errors.Is(err, fs.ErrNotExist), err; err == nil {
 			c.Ends = pair.Leaf.NotAfter
 		}
-		out = append(out, c.Certificate)
+		out = append(out, c.Finding(time.Now()))
 	}
 
 	return out

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
 )
@@ -23,20 +24,17 @@ func TestTheCertificateThatIsInTheFileIsJudged(t *testing.T) {
 	conf := &config.Config{Storage: config.Storage{Path: filepath.Join(t.TempDir(), "t.db")}}
 	assert.Equal(t, len(Certificates(conf, "")), 0, "without TLS")
 	conf.Receiver.TLS.ACME = config.ACME{Name: "kitchen.example.com", Directory: "https://ca.example.com/dir"}
-	if got := Certificates(conf, "\x1b[2J"); len(got) != 1 || !got[0].None || got[0].Why != "\ufffd[2J" {
-		t.Errorf("before there is one: %+v", got)
-	}
+	got := Certificates(conf, "\x1b[2J")
+	assert.True(t, len(got) == 1 && strings.HasPrefix(got[0].ID, finding.NoCertificate) &&
+		strings.HasSuffix(got[0].Detail, ": \ufffd[2J"), "before there is one", got)
 	path, _ := conf.WebhookFiles()
 	assert.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	ends := time.Now().Add(time.Hour)
-	writeCertificate(t, path, ends)
-	if got := Certificates(conf, "")[0]; got.Err != nil || got.None || got.Ends.Unix() != ends.Unix() {
-		t.Errorf("%+v, want the end %s", got, ends)
-	}
+	writeCertificate(t, path, time.Now().Add(time.Hour))
+	got = Certificates(conf, "")
+	assert.Equal(t, got[0].Text, "webhook: it expires in 59m")
 	writeFile(t, path, "nothing")
-	if got := Certificates(conf, "")[0]; got.Err == nil || got.None {
-		t.Errorf("not a certificate: %+v", got)
-	}
+	got = Certificates(conf, "")
+	assert.Equal(t, got[0].ID, "certificate/unreadable/webhook")
 }
 
 func TestADatabaseBehindASymbolicLinkIsJudgedByItsOwnDisk(t *testing.T) {

@@ -59,8 +59,7 @@ func (b Box) Look(ctx context.Context, path string) (out []finding.Finding, conf
 	_ = file.Close() // also without one
 
 	conf, warnings, err := check(path)
-	now := time.Now().In(zoneOf(conf))
-	out = append(out, finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(now))
+	out = append(out, clockFinding(conf))
 	out = append(out, finding.Configuration{File: path, Refused: setup.Problems(path, err)}.Findings()...)
 	if err != nil {
 		return out, nil
@@ -72,12 +71,8 @@ func (b Box) Look(ctx context.Context, path string) (out []finding.Finding, conf
 		out = append(out, of)
 	}
 
-	for _, c := range Certificates(conf, "") {
-		out = append(out, c.Finding(now))
-	}
-
-	return slices.Concat(out, UnitFindings(ctx, path, conf), portFindings(ctx, conf), storeFindings(ctx, path, conf),
-		b.driverFindings(conf)), conf
+	return slices.Concat(out, Certificates(conf, ""), UnitFindings(ctx, path, conf), portFindings(ctx, conf),
+		storeFindings(ctx, path, conf), b.driverFindings(conf)), conf
 }
 
 // Join adds to the daemon's findings those that were found without it. The daemon knows more of a station, and of each
@@ -125,13 +120,13 @@ func serviceFindings(ctx context.Context) (out []finding.Finding) {
 	return out
 }
 
-// zoneOf is the kitchen's time zone, as far as the configuration has it.
-func zoneOf(conf *config.Config) *time.Location {
-	if conf == nil || len(conf.Venues) == 0 || conf.Venues[0].Timezone == "" {
-		return time.Local
+// clockFinding shows the time in the kitchen's zone, as far as the configuration has it.
+func clockFinding(conf *config.Config) finding.Finding {
+	zone := time.Local
+	if conf != nil && len(conf.Venues) > 0 && conf.Venues[0].Timezone != "" {
+		zone, _ = time.LoadLocation(conf.Venues[0].Timezone) // the configuration was checked
 	}
-	zone, _ := time.LoadLocation(conf.Venues[0].Timezone) // the configuration was checked
-	return zone
+	return finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(time.Now().In(zone))
 }
 
 // portFindings are the ports of the configuration that another program has. systemd keeps the port of the webhook

@@ -54,9 +54,7 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 	asking.SetLimit(transport.MaxAsked)
 	for i, a := range addresses {
 		asking.Go(func() error {
-			if one, ok := ask(ctx, "tcp://"+netip.AddrPortFrom(a, d.port).String()); ok {
-				all[i] = one
-			}
+			all[i] = ask(ctx, "tcp://"+netip.AddrPortFrom(a, d.port).String())
 			return nil
 		})
 	}
@@ -107,27 +105,29 @@ func addMACs(found []FoundPrinter, macs map[netip.Addr]string) {
 // AskPrinter asks the printer that an operator has named for its model, as discovery does. Only printers on the network
 // are asked; of others, and of one that does not answer, the address is all that is known.
 func AskPrinter(ctx context.Context, address string) FoundPrinter {
+	one := FoundPrinter{}
 	if strings.HasPrefix(transport.CanonicalAddress(address), "tcp://") {
-		if one, ok := ask(ctx, address); ok {
-			return one
-		}
+		one = ask(ctx, address)
 	}
-	return FoundPrinter{Address: address}
+	return cmp.Or(one, FoundPrinter{Address: address})
 }
 
-// ask asks one address; ok is false if nothing accepts connections there.
-func ask(ctx context.Context, address string) (one FoundPrinter, ok bool) {
+// ask asks one address; the answer has none if nothing accepts connections there.
+func ask(ctx context.Context, address string) (one FoundPrinter) {
 	dialer, err := transport.Open(address)
 	if err != nil {
-		return one, false
+		return one
 	}
 
 	id, status := station.Ask(ctx, dialer, profile.Auto, transport.AskTimeout)
+	if status.State == printer.Unreachable {
+		return one
+	}
 	one = FoundPrinter{Address: address, Model: id.Model, Program: id.Program}
 	if id.Program == "" {
 		one.setStatus(status)
 	}
-	return one, status.State != printer.Unreachable
+	return one
 }
 
 func (f *FoundPrinter) setStatus(s printer.Status) {

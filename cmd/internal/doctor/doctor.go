@@ -9,7 +9,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"time"
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
@@ -28,8 +27,8 @@ func Check(ctx context.Context, path string, installed bool) (warnings []string,
 	}
 
 	found := UnitFindings(ctx, path, conf)
-	for _, c := range Certificates(conf, "") {
-		if f := c.Finding(time.Now()); f.Level != finding.OK && !c.None { // the daemon gets it
+	for _, f := range Certificates(conf, "") {
+		if f.Level != finding.OK && !strings.HasPrefix(f.ID, finding.NoCertificate) { // the daemon gets it
 			found = append(found, f)
 		}
 	}
@@ -91,8 +90,7 @@ func CheckOnline(ctx context.Context, path string) ([]finding.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(onlineFindings(ctx, conf), finding.Clock{Synchronized: WallClock{}.Synchronized()}.Finding(
-		time.Now().In(zoneOf(conf)))), nil
+	return append(onlineFindings(ctx, conf), clockFinding(conf)), nil
 }
 
 // onlineFindings ask each printer for its status, each third-party kitchen display whether it answers, the running

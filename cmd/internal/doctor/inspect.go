@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"ticketrail/cmd/internal/admin"
@@ -103,11 +104,18 @@ func findVenue(conf *config.Config, want string) (config.Venue, error) {
 	return config.Venue{}, noVenue(conf, want)
 }
 
-// noVenue is the error for a name that is not configured, with those that are.
+// noVenue refuses a name that is not configured, with those that are. An empty one was not given, and there are
+// several.
 func noVenue(conf *config.Config, want string) error {
 	var names []string
 	for _, v := range conf.Venues {
 		names = append(names, v.Name)
 	}
-	return &UnknownVenue{want, names}
+
+	there := `"` + strings.Join(names, `", "`) + `"`
+	if want == "" {
+		return admin.Refuse(admin.BadRequest, "no venue: name one with --venue; there is %s", there)
+	}
+	return admin.Refuse(admin.BadRequest, "no venue is called %q; there is %s%s", want, there,
+		config.DidYouMean(want, names))
 }

@@ -134,7 +134,12 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 		if _, err := os.Lstat(f.path); f.text == "" || f.path == beside(ignoreFile) && err == nil {
 			continue
 		}
-		if err := create(f.path, f.text); err != nil {
+		err := setup.Create(f.path, []byte(f.text))
+		if errors.Is(err, fs.ErrExist) {
+			err = fmt.Errorf("%s exists already; init replaces nothing: move it away, or name another file with "+
+				"--config", f.path)
+		}
+		if err != nil {
 			return "", err
 		}
 		made = append(made, f.path)
@@ -145,25 +150,6 @@ func (s Setup) Write(ctx context.Context, path string) (secret string, err error
 	}
 	_, err = Check(ctx, path, true)
 	return secret, err
-}
-
-// create writes a new file to the disk, so that a power cut leaves no empty one.
-func create(path, text string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already; init replaces nothing: move it away, or name another file with --config",
-			path)
-	}
-	if err != nil {
-		return err
-	}
-
-	_, err = file.WriteString(text)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err != nil {
-		_ = os.Remove(path) // it is ours
-	}
-	return err
 }
 
 // TellTest sends a test message to who is told.

@@ -85,16 +85,8 @@ func readable(ctx context.Context, unit, name, path string, command ...string) [
 			"systemd-sysusers creates the user")}
 	}
 
-	exe, err := os.Executable()
-	if err != nil {
-		return nil // no sign of a problem of the configuration
-	}
-
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil
-	}
-
+	exe, _ := os.Executable()
+	abs, _ := filepath.Abs(path)
 	asUser := append([]string{"--reuid=" + who.Uid, "--regid=" + who.Gid, "--init-groups", exe}, command...)
 	cmd := exec.CommandContext(ctx, "setpriv", append(asUser, "--file-only", "--json", "--config", abs)...)
 	cmd.Dir = "/" // the working folder of root may be closed to the user

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,22 +36,6 @@ const (
 // configuration for the commands that need the API; the daemon works without it.
 var ErrNoService = errors.New("service.base_url: is not set; " +
 	"to use the point-of-sale API set service.base_url, client_id and client_secret_file")
-
-// UnknownVenue is the error for a venue that is not in the configuration. The command line exits
-// with 2 for it: wrong usage.
-type UnknownVenue struct {
-	Want string   // name or id as given; empty if none was given and there are several
-	Have []string // names of the configured venues
-}
-
-func (e *UnknownVenue) Error() string {
-	names := `"` + strings.Join(e.Have, `", "`) + `"`
-	if e.Want == "" {
-		return "no venue: name one with --venue; there is " + names
-	}
-	return fmt.Sprintf("no venue is called %q; there is %s%s", e.Want, names,
-		config.DidYouMean(e.Want, e.Have))
-}
 
 // CheckVenues checks the venue with that name or id, or all configured venues, at the point-of-sale API: is a token
 // issued, is it for this venue, can it read the data of tickets. It needs no running daemon. The error says that the

@@ -22,12 +22,15 @@ type Certificate struct {
 // end, so two weeks mean that one fails.
 const CertificateWarning = 14 * 24 * time.Hour
 
+// NoCertificate begins the identity of one that the daemon has not got yet.
+const NoCertificate = "certificate/none/"
+
 // Finding says whether the certificate is good.
 func (c Certificate) Finding(now time.Time) Finding {
 	fault := Finding{Level: Fail, Subject: "certificate", Do: "renew " + c.Path + "; it is read again by itself"}
 	switch left := c.Ends.Sub(now); {
 	case c.Name != "" && c.None:
-		fault.ID, fault.Text, fault.Detail = "certificate/none/", "there is none yet", "for "+c.Name
+		fault.ID, fault.Text, fault.Detail = NoCertificate, "there is none yet", "for "+c.Name
 		fault.Do = "the daemon gets it within a minute; if not, ticketrail status says why"
 	case c.Err != nil:
 		fault.ID, fault.Text, fault.Detail = "certificate/unreadable/", "it cannot be read", c.Err.Error()

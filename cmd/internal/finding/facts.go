@@ -22,7 +22,7 @@ type Facts struct {
 	Orders        Orders
 	Database      Database
 	Configuration Configuration
-	Certificates  []Certificate
+	Certificates  []Finding
 	Disk          Disk
 	Clock         Clock
 	Version       string // of the running program
@@ -42,11 +42,7 @@ func Of(f Facts) []Finding {
 	}
 
 	out := slices.Concat(f.Orders.findings(f.Now), f.Database.findings(), f.Configuration.Findings(),
-		stations(f.Stations), f.Others, disk)
-	for _, c := range f.Certificates {
-		out = append(out, c.Finding(f.Now))
-	}
-
+		stations(f.Stations), f.Others, disk, f.Certificates)
 	out = append(out, f.Clock.Finding(f.Now),
 		Fine("version", fmt.Sprintf("%s, started %s ago", f.Version, Age(f.Now.Sub(f.Started)))))
 	slices.SortStableFunc(out, WorstFirst)
@@ -60,10 +56,10 @@ type Orders struct {
 	Last     time.Time // of the last request of any venue; zero: none is known
 	Refused  []Refusal // of the last hour, that were not printed late
 	Failed   int       // tickets
-	Silent   []SilentVenue
-	Stopped  error  // why no order is accepted; nil: they are
-	Full     bool   // because the disk is full
-	Folder   string // of the database
+	Silent   []Finding // see [Silent]
+	Stopped  error     // why no order is accepted; nil: they are
+	Full     bool      // because the disk is full
+	Folder   string    // of the database
 }
 
 // A Refusal is a request that was refused.
@@ -72,10 +68,16 @@ type Refusal struct {
 	At            time.Time
 }
 
-// A SilentVenue is open, and nothing came for it.
-type SilentVenue struct {
-	Name string
-	Last time.Time // zero: never
+// Silent is about a venue that is open, and for which nothing came since last; zero: ever.
+func Silent(venue string, last time.Time) Finding {
+	detail := ""
+	if last.IsZero() {
+		detail = "no request of it has ever come"
+	}
+	silent := New("orders/silent/"+venue, Warn, "nothing came for "+venue+", although it is open", detail,
+		"if there are orders, look at the internet connection and at ticketrail doctor")
+	silent.Since = last
+	return silent
 }
 
 // refusals have words for the codes of refused requests. A code that is not here is named as it is.
@@ -98,18 +100,7 @@ func (o Orders) findings(now time.Time) (out []Finding) {
 	if fault, stopped := o.NotStored(); stopped {
 		out = append(out, fault)
 	}
-	out = append(out, refused(o.Refused)...)
-	for _, v := range o.Silent {
-		detail := ""
-		if v.Last.IsZero() {
-			detail = "no request of it has ever come"
-		}
-		silent := New("orders/silent/"+v.Name, Warn, "nothing came for "+v.Name+", although it is open", detail,
-			"if there are orders, look at the internet connection and at ticketrail doctor")
-		silent.Since = v.Last
-		out = append(out, silent)
-	}
-
+	out = slices.Concat(out, refused(o.Refused), o.Silent)
 	if o.Failed > 0 {
 		failed := New("tickets/failed", Fail, ticket.Plural(o.Failed, "ticket")+" failed and did not print", "",
 			"ticketrail jobs list --state failed, then jobs reprint or jobs cancel")

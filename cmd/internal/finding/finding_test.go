@@ -34,7 +34,7 @@ func faults() []fault {
 		return Facts{Stations: Join([]Station{{Name: "grill", Device: &d}},
 			[]queue.StationState{{Name: "grill", Configured: true, Pending: waiting}})}
 	}
-	certificate := func(c Certificate) Facts { return Facts{Certificates: []Certificate{c}} }
+	certificate := func(c Certificate) Facts { return Facts{Certificates: []Finding{c.Finding(now)}} }
 	refused := func(code string) Facts {
 		return Facts{Orders: Orders{Refused: []Refusal{{Code: code, At: now}, {Code: code, At: ago(time.Minute)}}}}
 	}
@@ -60,7 +60,7 @@ func faults() []fault {
 			"no orders are accepted: the disk is full", "delete something", Fail, time.Time{}},
 		{Facts{Orders: Orders{Stopped: errors.New("i/o error")}}, "orders/not_stored",
 			"no orders are accepted: the disk fails", "see the log", Fail, time.Time{}},
-		{Facts{Orders: Orders{Silent: []SilentVenue{{"Harbour Grill", ago(2 * time.Hour)}}}},
+		{Facts{Orders: Orders{Silent: []Finding{Silent("Harbour Grill", ago(2*time.Hour))}}},
 			"orders/silent/Harbour Grill", "nothing came for Harbour Grill, although it is open", "internet", Warn,
 			ago(2 * time.Hour)},
 		{Facts{Orders: Orders{Failed: 1}}, "tickets/failed", "1 ticket failed and did not print", "jobs reprint", Fail,

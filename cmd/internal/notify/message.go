@@ -49,9 +49,6 @@ const maxDescribed = 10
 // describe writes the message for somebody who reads it on a phone, away from the kitchen: the place, the fault,
 // since when, and the advice.
 func (m *Message) describe(place string, now time.Time, zone *time.Location) {
-	if zone == nil {
-		zone = time.Local
-	}
 	now = now.In(zone)
 	m.Place, m.At = place, now
 	m.Host, _ = os.Hostname()

@@ -51,7 +51,7 @@ type Options struct {
 	Open func(time.Time) bool
 	// PrintNotice prints an event on paper. It is asked only with notify.slip.
 	PrintNotice func(context.Context, Event) error
-	// Place says where this is, such as "Harbour Grill"; Zone is its time zone, nil if it is not known.
+	// Place says where this is, such as "Harbour Grill"; Zone is its time zone.
 	Place      func() string
 	Zone       func() *time.Location
 	Store      kv.Store // the knowledge of each recipient
@@ -67,12 +67,11 @@ type Notifier struct {
 	// makeSender makes the sender of a recipient; tests replace it.
 	makeSender func(config.Recipient) (sender, error)
 
-	mu    sync.Mutex                // guards found
-	found map[string]trackedFinding // at the last look
+	mu      sync.Mutex // guards tracked, which only Run changes
+	tracked trackedFindings
 
 	// The fields below belong to Run.
 	active     *config.Notify
-	tracked    trackedFindings
 	recipients []*recipient
 	done       chan delivery
 }
@@ -124,7 +123,9 @@ func (n *Notifier) Run(ctx context.Context) error {
 // look looks at the findings once, and begins to send the new ones. It returns how many messages.
 func (n *Notifier) look(ctx context.Context) (sending int) {
 	if conf := n.conf.Load(); conf != n.active {
+		n.mu.Lock()
 		n.configure(conf)
+		n.mu.Unlock()
 	}
 	found, err := n.o.Findings(ctx)
 	if err != nil { // ctx has ended
@@ -133,9 +134,10 @@ func (n *Notifier) look(ctx context.Context) (sending int) {
 
 	now := time.Now()
 	open := n.o.Open(now)
+	n.mu.Lock()
 	n.tracked.update(now, found, n.active.After, open)
 	n.log(now)
-	n.publish(found)
+	n.mu.Unlock()
 
 	for _, r := range n.recipients {
 		message, told := r.news(now, n.tracked, n.active.Repeat, open)
@@ -170,26 +172,14 @@ func (n *Notifier) log(now time.Time) {
 		}
 
 		switch {
-		case !k.inJournal && k.lastSeen.Equal(now):
+		case !k.inJournal && k.here:
 			k.inJournal = true
 			n.o.Logger.Log(context.Background(), level, "a finding has begun",
 				"finding", id, "cause", k.Text, "detail", k.Detail, "advice", k.Do)
 		case k.inJournal && now.Sub(k.lastSeen) >= k.calm:
 			k.inJournal = false
 			n.o.Logger.Log(context.Background(), level, "a finding is over",
-				"finding", id, "cause", k.Text, "lasted", k.lastSeen.Sub(k.wrongSince()).Round(time.Second))
-		}
-	}
-}
-
-// publish makes the findings of this look visible to [Notifier.Collect] and [Notifier.AddSince].
-func (n *Notifier) publish(found []finding.Finding) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.found = map[string]trackedFinding{}
-	for _, f := range found {
-		if known := n.tracked[f.ID]; known != nil {
-			n.found[f.ID] = *known
+				"finding", id, "cause", k.Text, "lasted", k.lastSeen.Sub(k.Since).Round(time.Second))
 		}
 	}
 }
@@ -199,8 +189,8 @@ func (n *Notifier) AddSince(found []finding.Finding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i, f := range found {
-		if f.Since.IsZero() {
-			found[i].Since = n.found[f.ID].firstSeen
+		if known := n.tracked[f.ID]; f.Since.IsZero() && known != nil && known.here {
+			found[i].Since = known.Since
 		}
 	}
 }
@@ -216,8 +206,10 @@ func (n *Notifier) Describe(ch chan<- *prometheus.Desc) { ch <- descFinding }
 func (n *Notifier) Collect(ch chan<- prometheus.Metric) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for id, k := range n.found {
-		ch <- prometheus.MustNewConstMetric(descFinding, prometheus.GaugeValue, 1, id, string(k.Level))
+	for id, k := range n.tracked {
+		if k.here {
+			ch <- prometheus.MustNewConstMetric(descFinding, prometheus.GaugeValue, 1, id, string(k.Level))
+		}
 	}
 }
 
@@ -265,9 +257,15 @@ func (n *Notifier) configure(conf *config.Notify) {
 		who := &recipient{name: name, told: knowledge{}, backoff: webhook.Backoff{First: firstRetry, Last: lastRetry}}
 		if i := slices.IndexFunc(n.recipients, func(o *recipient) bool { return o.name == name }); i >= 0 {
 			who = n.recipients[i] // it may be sending
-		} else if err := n.load(who); err != nil {
-			n.o.Logger.Warn("what people were told before cannot be read: they may be told again",
-				"to", name, "err", err)
+		} else {
+			value, found, err := n.o.Store.Get(name)
+			if found {
+				err = json.Unmarshal(value, &who.told)
+			}
+			if err != nil {
+				n.o.Logger.Warn("what people were told before cannot be read: they may be told again",
+					"to", name, "err", err)
+			}
 		}
 
 		who.about, who.send = about, send
@@ -298,20 +296,6 @@ func (n *Notifier) configure(conf *config.Notify) {
 		add(config.PaperNoticeName, []string{config.TopicStations}, n.printNotices)
 	}
 	n.recipients = next
-}
-
-func (n *Notifier) load(r *recipient) error {
-	value, found, err := n.o.Store.Get(r.name)
-	if err != nil || !found {
-		return err
-	}
-
-	told := knowledge{}
-	if err := json.Unmarshal(value, &told); err != nil {
-		return err
-	}
-	r.told = told
-	return nil
 }
 
 // printNotices prints the events that begin.

@@ -20,8 +20,9 @@ const (
 
 // A trackedFinding is the course of one finding, known by its ID, over the looks of the notifier.
 type trackedFinding struct {
-	finding.Finding               // as at the last look, with Since
+	finding.Finding               // as it is told: without examples, Since by the facts or by the looks
 	firstSeen, lastSeen time.Time // the looks that found it
+	here                bool      // the last look found it
 	inJournal           bool      // the journal says that it began, and not that it is over
 	tellPeople          bool      // it lasts long enough, and the kitchen is open
 	ended               time.Time // when it was last over
@@ -34,6 +35,10 @@ type trackedFindings map[string]*trackedFinding
 // update takes the findings of one look. after is how long something must last; open says whether stations must work
 // now.
 func (c trackedFindings) update(now time.Time, found []finding.Finding, after time.Duration, open bool) {
+	for _, k := range c {
+		k.here = false
+	}
+
 	for _, f := range found {
 		if f.Level == finding.OK {
 			continue
@@ -48,14 +53,18 @@ func (c trackedFindings) update(now time.Time, found []finding.Finding, after ti
 		if !known.tellPeople && now.Sub(known.lastSeen) > 2*firstCalm {
 			known.firstSeen = now
 		}
-		known.Finding, known.lastSeen = f, now
+		if f.Since.IsZero() || f.Since.After(known.firstSeen) {
+			f.Since = known.firstSeen
+		}
+		f.Examples = nil
+		known.Finding, known.lastSeen, known.here = f, now, true
 	}
 
 	for id, k := range c {
 		switch {
 		case k.tellPeople && now.Sub(k.lastSeen) >= k.calm:
 			k.tellPeople, k.ended = false, now
-		case !k.tellPeople && k.lastSeen.Equal(now) && now.Sub(k.firstSeen) >= k.lasts(after) && k.forPeople(open):
+		case !k.tellPeople && k.here && now.Sub(k.firstSeen) >= k.lasts(after) && k.forPeople(open):
 			k.tellPeople = true
 			k.calm = min(2*k.calm, maxCalm)
 			if now.Sub(k.ended) > unsteady {
@@ -79,14 +88,6 @@ func (k *trackedFinding) lasts(after time.Duration) time.Duration {
 // open. At home they cannot change the paper that will be out tomorrow, or switch on a printer at night.
 func (k *trackedFinding) forPeople(open bool) bool {
 	return !k.Station || open && k.Level == finding.Fail
-}
-
-// wrongSince is the earlier of the two times that are known: by the facts, and by the looks.
-func (k *trackedFinding) wrongSince() time.Time {
-	if !k.Since.IsZero() && k.Since.Before(k.firstSeen) {
-		return k.Since
-	}
-	return k.firstSeen
 }
 
 // resume takes over the messages before a start, so that a finding of which they told can be over: it counts as seen
@@ -124,7 +125,7 @@ func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duratio
 	message, told := &Message{}, maps.Clone(r.told)
 	// The findings that the recipient does not know, or not as they are now.
 	for id, k := range all {
-		event := k.event()
+		event := Event{Finding: k.Finding}
 		before, known := r.told[id]
 		if !k.tellPeople || !r.wants(event) {
 			continue
@@ -158,11 +159,4 @@ func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duratio
 	slices.SortFunc(message.Began, Event.compare)
 	slices.SortFunc(message.Ended, Event.compare)
 	return message, told
-}
-
-// event is the finding as it is told.
-func (k *trackedFinding) event() Event {
-	event := Event{Finding: k.Finding}
-	event.Since, event.Examples = k.wrongSince(), nil
-	return event
 }

@@ -48,7 +48,7 @@ type Recipient struct {
 
 // ReadSettings reads the settings. The error is [config.Problems] if the file has any.
 func ReadSettings(path string) (Settings, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err != nil {
 		return Settings{}, err
 	}
@@ -80,6 +80,14 @@ func ReadSettings(path string) (Settings, error) {
 	return settings, nil
 }
 
+// readFile reads the configuration file at path. A daemon without one has no path.
+func readFile(path string) ([]byte, error) {
+	if path == "" {
+		return nil, errors.New("this daemon was started without a configuration file")
+	}
+	return os.ReadFile(path)
+}
+
 func version(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:12])
@@ -91,55 +99,45 @@ var ErrChanged = errors.New("the configuration was changed in the meantime, and 
 // An Edit makes the text of a new configuration file of the present one.
 type Edit func(data []byte) ([]byte, error)
 
-// A Draft is an edited configuration file that was checked, and is not on the disk yet.
-type Draft struct {
-	Config   *config.Config
-	path     string // no symbolic link
-	was, now []byte
-}
-
-// Change applies an edit to the file whose version a person has seen, and checks the result as [Load] does. The
-// error is [ErrChanged], [config.Problems], or an error of the edit.
-func Change(path, seen string, edit Edit) (*Draft, error) {
-	file, err := filepath.EvalSymlinks(path)
+// Change applies an edit to the file whose version a person has seen, and checks the result as [Load] does. If use
+// accepts it too, it replaces the file, and the one before is kept as NAME.previous. The error is [ErrChanged],
+// [config.Problems], or an error of the edit or of use. A crash leaves the old file or the new one, both of which were
+// checked; before the last step .previous may already have the old one too.
+func Change(path, seen string, edit Edit, use func(*config.Config) error) error {
+	was, err := readFile(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-
-	was, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-
 	if version(was) != seen {
-		return nil, ErrChanged
+		return ErrChanged
 	}
 
 	now, err := edit(was)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	conf, err := config.Parse(path, now, notify.Problems)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if err := use(conf); err != nil {
+		return err
 	}
 
-	return &Draft{conf, file, was, now}, nil
-}
-
-// Write replaces the file by the draft, and keeps the one before as NAME.previous. A crash leaves the old file or the
-// new one, both of which were checked; before the last step .previous may already have the old one too.
-func (d *Draft) Write() error {
-	if is, err := os.ReadFile(d.path); err != nil || !bytes.Equal(is, d.was) {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if is, err := os.ReadFile(file); err != nil || !bytes.Equal(is, was) {
 		return errors.Join(ErrChanged, err) // somebody has saved it in an editor just now
 	}
-	err := replace(d.path+".previous", d.was, d.path)
+	err = replace(file+".previous", was, file)
 	if err == nil {
-		err = replace(d.path, d.now, d.path)
+		err = replace(file, now, file)
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("the daemon may not write in %s, and nothing was saved: change the file by hand as root, "+
-			"then systemctl reload ticketrail", filepath.Dir(d.path))
+			"then systemctl reload ticketrail", filepath.Dir(file))
 	}
 
 	return err
@@ -156,17 +154,15 @@ func replace(path string, data []byte, like string) error {
 
 	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
 	_ = os.Remove(next) // an error comes from making it
-	file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := Create(next, data); err != nil {
 		return err
 	}
 
 	owner := info.Sys().(*syscall.Stat_t)
-	if file.Chown(int(owner.Uid), int(owner.Gid)) != nil {
-		_ = file.Chown(-1, int(owner.Gid)) // not a member: only the daemon and root read it
+	if os.Chown(next, int(owner.Uid), int(owner.Gid)) != nil {
+		_ = os.Chown(next, -1, int(owner.Gid)) // not a member: only the daemon and root read it
 	}
-	_, err = file.Write(data)
-	err = errors.Join(err, file.Chmod(info.Mode().Perm()), file.Sync(), file.Close())
+	err = os.Chmod(next, info.Mode().Perm())
 	if err == nil {
 		err = os.Rename(next, path)
 	}
@@ -179,4 +175,19 @@ func replace(path string, data []byte, like string) error {
 		_ = errors.Join(folder.Sync(), folder.Close())
 	}
 	return nil
+}
+
+// Create writes a new file that only its owner may read to the disk, so that a power cut leaves no empty one. Of a file
+// that it cannot write, nothing is left.
+func Create(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		_ = os.Remove(path)
+	}
+	return err
 }

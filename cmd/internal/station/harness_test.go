@@ -26,7 +26,7 @@ func openSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
 	s, err := New(Options{
 		Queue: q, Dispatcher: d, Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler),
 		Listen: func(config.Display) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
-		Zone:   func(*config.Config) *time.Location { return nil },
+		Zone:   func(*config.Config) *time.Location { return time.Local },
 	})
 	assert.NoError(t, err)
 	t.Cleanup(func() {

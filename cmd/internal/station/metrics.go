@@ -27,12 +27,8 @@ var (
 			"A station of which nothing is known yet has no series.", []string{"station"}, nil)
 )
 
-func (collector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- stationHeld
-	ch <- stationUsesBackup
-	ch <- stationCondition
-	ch <- stationUp
-}
+// Describe tells nothing: which series there are depends on the stations.
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, st := range c.s.o.Queue.Stations() {

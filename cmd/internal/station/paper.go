@@ -86,11 +86,8 @@ func (p *papers) build(next, prev *Built) error {
 		next.Warnings = append(next.Warnings, warnings...)
 	}
 
-	// By address: two stations at one printer share its device.
-	devices := map[string]*device{}
-	previous := devicesOf(prev)
 	for _, c := range next.conf.Printers {
-		if err := p.add(next, prev, devices, previous, c); err != nil {
+		if err := p.add(next, prev, c); err != nil {
 			return fmt.Errorf("printer %s: %w", c.Name, err)
 		}
 	}
@@ -99,24 +96,24 @@ func (p *papers) build(next, prev *Built) error {
 }
 
 // add builds the station of c and its device, or keeps the ones of prev.
-func (p *papers) add(next, prev *Built, devices, previous map[string]*device, c config.Printer) error {
+func (p *papers) add(next, prev *Built, c config.Printer) error {
 	model, err := c.Model()
 	if err != nil {
 		return err
 	}
 
 	at := transport.CanonicalAddress(c.Address)
-	if devices[at] == nil { // stations at one printer have equal settings: the configuration was checked
+	if next.devices[at] == nil { // stations at one printer have equal settings: the configuration was checked
 		dialer, _ := transport.Open(c.Address) // only to compare; newDevice opens the one in use, and returns its error
 		wanted := settings{c.Name, model.Name, model.Confirm, c.MAC, dialer, c.Connection}
-		if d := previous[at]; d != nil && d.settings == wanted {
-			devices[at] = d
-		} else if devices[at], err = p.newDevice(c, wanted); err != nil {
+		if d := prev.devices[at]; d != nil && d.settings == wanted {
+			next.devices[at] = d
+		} else if next.devices[at], err = p.newDevice(c, wanted); err != nil {
 			return err
 		}
 	}
 
-	st := &paper{conf: c, look: look(c, next.conf), queue: p.s.o.Queue, device: devices[at], drawer: next.drawer}
+	st := &paper{conf: c, look: look(c, next.conf), queue: p.s.o.Queue, device: next.devices[at], drawer: next.drawer}
 	old, ok := prev.stations[c.Name].(*paper)
 	if ok && old.device == st.device && old.drawer == st.drawer && reflect.DeepEqual(old.look, st.look) &&
 		reflect.DeepEqual(old.conf, c) {
@@ -158,17 +155,6 @@ func (p *papers) newDevice(c config.Printer, wanted settings) (*device, error) {
 		KV: p.s.o.Queue.KV("probes"), Key: at,
 		Logger: p.s.o.Logger.With("component", "printer"),
 	})}, nil
-}
-
-// devicesOf are the devices of b, by address. Stations at one address yield one entry.
-func devicesOf(b *Built) map[string]*device {
-	out := map[string]*device{}
-	for _, st := range b.stations {
-		if p, ok := st.(*paper); ok {
-			out[transport.CanonicalAddress(p.conf.Address)] = p.device
-		}
-	}
-	return out
 }
 
 // Run polls the printer: that finds paper out in a quiet hour, before the first order of the evening does. In the end

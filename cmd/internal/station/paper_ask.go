@@ -53,11 +53,7 @@ func askPrinters(ctx context.Context, conf *config.Config) (out []finding.Findin
 
 // askPrinter queries one printer. It sends no ticket byte, so nothing comes out.
 func askPrinter(ctx context.Context, c config.Printer) printer.Status {
-	model, err := c.Model()
-	var d transport.Dialer
-	if err == nil {
-		d, err = openOnce(c)
-	}
+	model, d, err := openOnce(c)
 	if err != nil {
 		return printer.StatusOf(printer.Unreachable, err)
 	}
@@ -136,12 +132,7 @@ func PrintTest(ctx context.Context, conf *config.Config, name string) (ticket.Pr
 	}
 
 	chosen := conf.Printers[at]
-	model, err := chosen.Model()
-	if err != nil {
-		return "", err
-	}
-
-	dialer, err := openOnce(chosen)
+	model, dialer, err := openOnce(chosen)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"ticketrail/config"
 	"ticketrail/printer/escpos"
 	"ticketrail/printer/layout"
+	"ticketrail/printer/profile"
 	"ticketrail/printer/raster"
 	"ticketrail/printer/transport"
 )
@@ -82,10 +83,12 @@ func openPrinter(c config.Printer, s *transport.Search) (transport.Dialer, error
 }
 
 // openOnce is for a printer that is asked once: it is not looked for.
-func openOnce(c config.Printer) (transport.Dialer, error) {
+func openOnce(c config.Printer) (profile.Profile, transport.Dialer, error) {
 	search := transport.NewSearch(func() []transport.Known { return nil }, slog.New(slog.DiscardHandler))
 	search.Close()
-	return openPrinter(c, search)
+	dialer, opening := openPrinter(c, search)
+	model, err := c.Model()
+	return model, dialer, cmp.Or(err, opening)
 }
 
 func knownPrinter(c config.Printer) transport.Known {

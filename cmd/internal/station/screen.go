@@ -1,7 +1,6 @@
 package station
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,11 +34,9 @@ type screens struct {
 	metrics  *kds.Metrics
 	checks   checkIndex // the jobs of each guest's check, for the passes
 
-	mu           sync.Mutex              // guards the fields below
-	conf         *config.Config          // the latest: a swap replaces it before the Set's
-	boards       map[string]*board.Board // of every screen that was ever configured
-	passes       map[string]*screen      // by name; not in Built, because they have no queue
-	failedPasses map[string]error        // passes that could not be opened
+	mu     sync.Mutex              // guards the fields below
+	conf   *config.Config          // the latest: a swap replaces it before the Set's
+	boards map[string]*board.Board // of every screen that was ever configured
 
 	// The four below are written once, before opened is closed, and only read after it.
 	opened   chan struct{} // closed when there is a server
@@ -55,7 +52,7 @@ type screens struct {
 func openScreens(s *Set) (*screens, error) {
 	shared := &screens{
 		s: s, log: s.o.Logger, metrics: kds.NewMetrics(s.o.Registry),
-		boards: map[string]*board.Board{}, passes: map[string]*screen{}, opened: make(chan struct{}),
+		boards: map[string]*board.Board{}, opened: make(chan struct{}),
 	}
 
 	var err error
@@ -118,8 +115,7 @@ func (s *screen) WrapBackup(backup dispatch.Station) dispatch.Station {
 }
 
 // build builds the screens that have tickets of their own and, once there is a screen, the listener
-// of the pages. The screens of the pass are opened in swap, after the old ones were closed. The
-// passes show the boards of other screens, so those boards must exist first.
+// of the pages. New screens of the pass are opened in swap, after the old ones were closed.
 func (d *screens) build(next, prev *Built) error {
 	for _, c := range next.conf.Screens {
 		if d.boards[c.Name] == nil {
@@ -128,9 +124,7 @@ func (d *screens) build(next, prev *Built) error {
 		if _, err := d.board(c.Name); err != nil {
 			return fmt.Errorf("screen %s: %w", c.Name, err)
 		}
-		if !c.IsPass() {
-			d.add(next, prev, c)
-		}
+		d.add(next, prev, c)
 	}
 
 	return d.listen(next.conf)
@@ -146,7 +140,7 @@ func (d *screens) remember(name string) {
 	}
 }
 
-// add builds a screen with tickets of its own, or keeps the one of prev. A changed backup also makes a
+// add builds a screen with tickets of its own, or keeps the screen or pass of prev. A changed backup also makes a
 // new one, because the screen itself sends its open tickets to its backup when it goes dark.
 func (d *screens) add(next, prev *Built, c config.Screen) {
 	made := &screen{owner: d, conf: c}
@@ -154,6 +148,9 @@ func (d *screens) add(next, prev *Built, c config.Screen) {
 	old, ok := prev.stations[c.Name].(*screen)
 	if ok && reflect.DeepEqual(old.conf, c) && old.backup == made.backup {
 		next.stations[c.Name] = old
+		return
+	}
+	if c.IsPass() {
 		return
 	}
 
@@ -184,29 +181,46 @@ func (d *screens) options(c config.Screen) kds.ScreenOptions {
 	}
 }
 
-// Run sends the open tickets of a dark screen to paper. A Set ends the old one before it begins the next, because two
-// on one board could print its tickets twice.
-func (s *screen) Run(ctx context.Context) { s.RunDark(ctx) }
+// Run sends the open tickets of a dark screen to paper, and closes a pass in the end. A Set ends the old one before it
+// begins the next, because two on one board could print its tickets twice, or store the orders sent out.
+func (s *screen) Run(ctx context.Context) {
+	s.RunDark(ctx)
+	if s.pass != nil {
+		s.pass.Close()
+	}
+}
 
 func (s *screen) Runner() Runner { return s }
 
-// swap swaps the screens of the pass, once Run of the old screens has ended.
+// swap opens the screens of the pass that are new or changed, once the Run of the old ones has ended. A pass whose
+// stored state cannot be read is left out and reported: the kitchen works without it.
 func (d *screens) swap(next *Built) {
 	d.mu.Lock()
 	d.conf = next.conf
 	d.mu.Unlock()
-	d.openPasses(next.conf)
+	for _, c := range next.conf.Screens {
+		if !c.IsPass() || next.stations[c.Name] != nil {
+			continue
+		}
+		opened, err := d.openPass(c)
+		if err != nil {
+			next.failedPasses[c.Name] = err
+			d.log.Error("cannot open the pass", "station", c.Name, "err", err)
+			continue
+		}
+		next.stations[c.Name] = opened
+	}
 }
 
 // show makes the web server show the screens of next.
 func (d *screens) show(next *Built) {
 	var displays []kds.ServedScreen
 	var all []*kds.Screen
-	zone := func() *time.Location { return cmp.Or(d.s.o.Zone(next.conf), time.Local) }
+	zone := func() *time.Location { return d.s.o.Zone(next.conf) }
 	for _, c := range next.conf.Screens {
-		screen := d.screen(next, c.Name)
-		if screen == nil {
-			continue // a pass that could not be opened; problems says why
+		screen, opened := next.stations[c.Name].(*screen)
+		if !opened {
+			continue // a pass that could not be opened; Findings says why
 		}
 
 		all = append(all, screen.Screen)
@@ -228,24 +242,14 @@ func (d *screens) show(next *Built) {
 // Orders returns the orders of each pass, and of each screen that no pass shows, by its name. These say when an order
 // is ready.
 func (s *Set) Orders() map[string]*board.Orders {
-	d, active, out := s.screens, s.active.Load(), map[string]*board.Orders{}
+	active, out := s.active.Load(), map[string]*board.Orders{}
 	for _, c := range active.conf.Screens {
 		shows := func(pass config.Screen) bool { return slices.Contains(pass.Of, c.Name) }
-		if on := d.screen(active, c.Name); on != nil && !slices.ContainsFunc(active.conf.Screens, shows) {
+		if on, ok := active.stations[c.Name].(*screen); ok && !slices.ContainsFunc(active.conf.Screens, shows) {
 			out[c.Name] = on.Orders()
 		}
 	}
 	return out
-}
-
-// screen is the screen or pass of that name; nil for none.
-func (d *screens) screen(b *Built, name string) *screen {
-	if s, ok := b.stations[name].(*screen); ok {
-		return s
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.passes[name]
 }
 
 // paperFor returns the function of the page's print button: it prints a card on the first printer
@@ -256,10 +260,10 @@ func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, u
 		return nil // its cards belong to other stations
 	}
 	for _, backup := range next.backups(c.Name) {
-		if slices.ContainsFunc(next.conf.Printers, func(p config.Printer) bool { return p.Name == backup.name }) {
+		if slices.ContainsFunc(next.conf.Printers, func(p config.Printer) bool { return p.Name == backup.Name }) {
 			return func(ctx context.Context, job uint64) error {
 				_, err := d.s.o.Queue.Reprint(ctx, job, queue.ReprintOptions{
-					Station: backup.name, Reason: "requested by a cook at " + c.Name,
+					Station: backup.Name, Reason: "requested by a cook at " + c.Name,
 				})
 				if errors.Is(err, queue.ErrConflict) {
 					err = fmt.Errorf("%w: %w", kds.ErrInProgress, err)
@@ -270,38 +274,6 @@ func (d *screens) paperFor(next *Built, c config.Screen) func(context.Context, u
 	}
 
 	return nil
-}
-
-// openPasses opens the screens of the pass. The old pass and the new one in its place must not be
-// open at the same time, because both would store the orders sent out, so changed ones are closed
-// first. A pass whose stored state cannot be read is left out and reported: the kitchen works without
-// it.
-func (d *screens) openPasses(conf *config.Config) {
-	passes, failedPasses := map[string]*screen{}, map[string]error{}
-	for name, prev := range d.passes {
-		if slices.ContainsFunc(conf.Screens, func(c config.Screen) bool { return reflect.DeepEqual(c, prev.conf) }) {
-			passes[name] = prev
-		} else {
-			prev.pass.Close()
-		}
-	}
-
-	for _, c := range conf.Screens {
-		if !c.IsPass() || passes[c.Name] != nil {
-			continue
-		}
-		opened, err := d.openPass(c)
-		if err != nil {
-			failedPasses[c.Name] = err
-			d.log.Error("cannot open the pass", "station", c.Name, "err", err)
-			continue
-		}
-		passes[c.Name] = opened
-	}
-
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.passes, d.failedPasses = passes, failedPasses
 }
 
 // storageTimeout is for reading and writing the stored state of a pass or of a screen. Far longer
@@ -333,24 +305,24 @@ func (d *screens) openPass(c config.Screen) (*screen, error) {
 	return &screen{owner: d, conf: c, pass: pass, Screen: kds.NewScreen(options)}, nil
 }
 
-// close closes the passes and the listener, also if no server ever ran on it.
+// close closes the listener, also if no server ever ran on it.
 func (d *screens) close() {
-	d.swap(&Built{conf: &config.Config{}})
 	if d.listener != nil { // the error may be that its server has closed it already
 		_ = d.listener.Close()
 	}
 }
 
-// problems are tickets on boards that no screen shows any more, and passes that could not be opened.
-// Such tickets were accepted and shown, and no cook can see them now: nothing else would tell the
+// Findings are about no active station: tickets on boards that no screen shows any more, and passes that could not be
+// opened. Such tickets were accepted and shown, and no cook can see them now: nothing else would tell the
 // operator.
-func (d *screens) problems(active *Built) (out []finding.Finding) {
+func (s *Set) Findings() (out []finding.Finding) {
+	d, active := s.screens, s.active.Load()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(d.boards)) {
 		// A pass shows no board of its own; it has one if it was a screen.
-		_, shown := active.stations[name].(*screen)
-		if open, _ := d.boards[name].Count(); open > 0 && !shown {
+		on, ok := active.stations[name].(*screen)
+		if open, _ := d.boards[name].Count(); open > 0 && (!ok || on.pass != nil) {
 			out = append(out, finding.New("station/"+name+"/board_left", finding.Fail,
 				fmt.Sprintf("%s is no screen any more, and shows %s", name, ticket.Plural(open, "ticket")), "",
 				fmt.Sprintf("add the screen again, or see ticketrail jobs list --station %q", name)))
@@ -358,7 +330,7 @@ func (d *screens) problems(active *Built) (out []finding.Finding) {
 	}
 
 	for _, c := range active.conf.Screens {
-		if err := d.failedPasses[c.Name]; err != nil {
+		if err := active.failedPasses[c.Name]; err != nil {
 			out = append(out, finding.New("station/"+c.Name+"/not_opened", finding.Fail,
 				"the pass "+c.Name+" cannot be opened", err.Error(), "systemctl restart ticketrail"))
 		}

@@ -129,22 +129,19 @@ func (d *screens) stationTitle(station string) string {
 // setLook tells the board or pass how its tickets are shown. The words of an allergy are the same as on paper.
 func (s *screen) setLook(conf *config.Config) {
 	alarms := layout.NewAlarms(conf.Ticket.Alarms)
-	type colour struct {
-		name  string
-		words *layout.Alarms
-	}
-
-	var colours []colour
-	for _, r := range conf.Display.Colours.Rules() {
-		colours = append(colours, colour{r.Colour, layout.NewAlarms(r.Words)})
+	rules := conf.Display.Colours.Rules()
+	var words []*layout.Alarms
+	for _, r := range rules {
+		words = append(words, layout.NewAlarms(r.Words))
 	}
 
 	look := board.Look{Alarms: alarms.Match, AckAlarm: s.conf.AckAlarms, Colour: func(modifier string) string {
-		i := slices.IndexFunc(colours, func(c colour) bool { return c.words.Match(modifier) })
-		if i < 0 {
-			return ""
+		for i, r := range rules {
+			if words[i].Match(modifier) {
+				return r.Colour
+			}
 		}
-		return colours[i].name
+		return ""
 	}, Ahead: s.conf.LateAfter} // an order begun then is not late when it is wanted
 
 	if s.pass != nil {

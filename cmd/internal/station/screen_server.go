@@ -111,9 +111,9 @@ func (d *screens) Screens() admin.Screens {
 	out := admin.Screens{Screens: []admin.Screen{}, Pairings: append([]admin.Pairing{}, d.pairings.List()...)}
 	active := d.s.active.Load()
 	for _, c := range active.conf.Screens {
-		screen := d.screen(active, c.Name)
-		if screen == nil {
-			continue // a pass that could not be opened; problems says why
+		screen, opened := active.stations[c.Name].(*screen)
+		if !opened {
+			continue // a pass that could not be opened; Findings says why
 		}
 
 		state := d.screenState(screen)
@@ -176,7 +176,7 @@ func (d *screens) address(name string) string {
 // Timeline asks every board and pass: a ticket can have been on the board of a backup too.
 func (d *screens) Timeline(job uint64) (out []admin.Moment, err error) {
 	d.mu.Lock()
-	boards, passes := slices.Collect(maps.Values(d.boards)), slices.Collect(maps.Values(d.passes))
+	boards := slices.Collect(maps.Values(d.boards))
 	d.mu.Unlock()
 	var all []board.Moment
 	for _, b := range boards {
@@ -187,8 +187,10 @@ func (d *screens) Timeline(job uint64) (out []admin.Moment, err error) {
 		all = append(all, moments...)
 	}
 
-	for _, p := range passes {
-		all = append(all, p.pass.TimelineOfJob(job)...)
+	for _, st := range d.s.active.Load().stations {
+		if on, ok := st.(*screen); ok && on.pass != nil {
+			all = append(all, on.pass.TimelineOfJob(job)...)
+		}
 	}
 	for _, m := range all {
 		out = append(out, admin.Moment{At: time.UnixMilli(m.At).UTC(), Text: kds.Tell(m)})
@@ -203,17 +205,17 @@ func (d *screens) Pair(ctx context.Context, code, station string, manager bool) 
 	conf := d.s.active.Load().conf
 	switch {
 	case manager && station != "":
-		return admin.Pairing{}, &admin.Error{Code: admin.BadRequest, Message: "a manager sees every screen: " +
-			"use either --manager or --station"}
+		return admin.Pairing{}, admin.Refuse(admin.BadRequest,
+			"a manager sees every screen: use either --manager or --station")
 	case station == "" && !manager:
 		if len(conf.Screens) != 1 {
-			return admin.Pairing{}, &admin.Error{Code: admin.BadRequest, Message: "no screen: name one with --station"}
+			return admin.Pairing{}, admin.Refuse(admin.BadRequest, "no screen: name one with --station")
 		}
 		station = conf.Screens[0].Name
 	}
 
 	if d.s.ScreensAddr() == nil || !manager && len(conf.Screens) == 0 {
-		return admin.Pairing{}, &admin.Error{Code: admin.NotFound, Message: "the configuration has no screens"}
+		return admin.Pairing{}, admin.Refuse(admin.NotFound, "the configuration has no screens")
 	}
 	return d.server.Pair(ctx, code, kds.Pairing{Station: station, Manager: manager}, "an operator")
 }

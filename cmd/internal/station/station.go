@@ -77,7 +77,7 @@ type Options struct {
 	Listen func(config.Display) (net.Listener, error)
 	// Manage answers the requests of the page for managers; see [kds.ServerOptions].
 	Manage func(w http.ResponseWriter, r *http.Request, who string)
-	// Zone is the time zone of the clock on the screens; it returns nil for the zone of the box.
+	// Zone is the time zone of the clock on the screens.
 	Zone func(*config.Config) *time.Location
 	// Record returns the record of a ticket as the service sent it; nil if it cannot be read.
 	Record func(context.Context, ticket.Delivery) json.RawMessage
@@ -96,14 +96,17 @@ type Set struct {
 	closed bool       // Swap does nothing any more
 }
 
-// Built are the stations of one configuration, before or after [Set.Swap] makes them active. It
-// does not change after Build, so it is read without a lock.
+// Built are the stations of one configuration, before or after [Set.Swap] makes them active. After
+// that it does not change, so it is read without a lock.
 type Built struct {
 	Warnings []string // problems that do not keep the configuration from being applied
 
 	conf     *config.Config
-	stations map[string]Station // by name; without the screens of the pass, which have no queue
+	stations map[string]Station // by name; with the screens of the pass, which have no queue
+	devices  map[string]*device // by address: two stations at one printer share its device
 	drawer   *raster.Drawer     // draws the letters that a printer's code pages lack
+
+	failedPasses map[string]error // screens of the pass that could not be opened
 }
 
 // New opens the state that the kinds store in the queue's file, such as boards and pairings. There
@@ -125,7 +128,8 @@ func New(o Options) (*Set, error) {
 // record of a new screen may then stay behind, which does no harm: without pages the port only answers that there is
 // no screen.
 func (s *Set) Build(conf *config.Config) (*Built, error) {
-	next := &Built{conf: conf, stations: map[string]Station{}}
+	next := &Built{conf: conf, stations: map[string]Station{}, devices: map[string]*device{},
+		failedPasses: map[string]error{}}
 	// Each adds the stations of its sections. It keeps the stations whose configuration has not changed, and does not
 	// touch the active ones.
 	for _, build := range []func(next, prev *Built) error{s.papers.build, s.screens.build, s.buildPlains} {
@@ -193,18 +197,11 @@ func (s *Set) Close(context.Context) error {
 	return nil
 }
 
-// A backupStation prints for a station that has not been able to print for the time after.
-type backupStation struct {
-	name    string
-	station dispatch.Station
-	after   time.Duration // since the first failure of the lane's own station
-}
-
 // backups are the stations that print for a station, in order: its backup, the backup's backup, and
 // so on. The times add up, because each station waits its own hold_for before its backup takes over.
 // The configuration check has excluded circles.
-func (b *Built) backups(name string) (out []backupStation) {
-	var after time.Duration
+func (b *Built) backups(name string) (out []dispatch.Backup) {
+	var after time.Duration // since the first failure of the lane's own station
 	for {
 		next, holdFor := b.conf.BackupOf(name)
 		st := b.stations[next]
@@ -212,7 +209,7 @@ func (b *Built) backups(name string) (out []backupStation) {
 			return out
 		}
 		after += holdFor
-		out = append(out, backupStation{next, st.Lane().Station, after})
+		out = append(out, dispatch.Backup{Name: next, Station: st.Lane().Station, After: after})
 		name = next
 	}
 }
@@ -224,9 +221,9 @@ func (b *Built) lanes() (out []dispatch.Lane) {
 		st := b.stations[name]
 		lane := st.Lane()
 		for _, backup := range b.backups(name) {
-			lane.Backups = append(lane.Backups,
-				dispatch.Backup{Name: backup.name, Station: st.WrapBackup(backup.station), After: backup.after})
-			lane.OnRefusal = append(lane.OnRefusal, backup.name)
+			backup.Station = st.WrapBackup(backup.Station)
+			lane.Backups = append(lane.Backups, backup)
+			lane.OnRefusal = append(lane.OnRefusal, backup.Name)
 		}
 
 		if f := b.conf.Fallback; f != name && !slices.Contains(lane.OnRefusal, f) {
@@ -266,24 +263,21 @@ func (s *Set) Kick(name string) {
 }
 
 // Probe has a printer asked anew for its capability: see [printer.Device.Probe].
-func (s *Set) Probe(ctx context.Context, name string) (finding.DeviceStatus, error) {
+func (s *Set) Probe(ctx context.Context, name string) (now finding.DeviceStatus, err error) {
 	st, isPrinter := s.active.Load().stations[name].(*paper)
 	if !isPrinter {
-		return finding.DeviceStatus{}, &admin.Error{Code: admin.Conflict, Message: name + " is not a printer"}
+		return now, admin.Refuse(admin.Conflict, "%s is not a printer", name)
 	}
 
-	now, err := st.device.Probe(ctx)
+	now, err = st.device.Probe(ctx)
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%s was not asked in time: it prints, or answers slowly; try again", name)
 	}
 	if err != nil {
-		return finding.DeviceStatus{}, &admin.Error{Code: admin.Conflict, Message: err.Error()}
+		err = admin.Refuse(admin.Conflict, "%v", err)
 	}
-	return now, nil
+	return now, err
 }
-
-// Findings are findings that are not of an active station.
-func (s *Set) Findings() []finding.Finding { return s.screens.problems(s.active.Load()) }
 
 // startLoop runs f in a goroutine. The returned function ends its context and waits until f has
 // returned. The wait matters: the resources of the loop are closed next.

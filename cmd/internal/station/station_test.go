@@ -32,15 +32,11 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	next, err := s.Build(changed)
 	assert.NoError(t, err)
 	for name, st := range prev.stations {
-		assert.True(t, next.stations[name] != st, "is the same although its configuration changed", name)
+		assert.True(t, (next.stations[name] == st) == (name == "pass"), "is the same although it changed", name)
 	}
 	if next.stations["grill"].(*paper).device != prev.stations["grill"].(*paper).device || next.drawer != prev.drawer {
 		t.Error("another number of copies is another station at the same device, with the same letters")
 	}
-	pass := s.screens.passes["pass"]
-	s.Swap(next)
-	assert.True(t, s.screens.passes["pass"] == pass && pass != nil,
-		"the pass is another one although nothing about it changed")
 }
 
 func TestAPassSaysWhatIsReadyInsteadOfTheScreensThatItShows(t *testing.T) {
