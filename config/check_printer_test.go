@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/layout"
 )
 
@@ -25,7 +26,7 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
       invert: false },
       layout: { modifier_size: 1x1, header: [number], blank_lines: 1, footer: ["job {job}"] }`,
 		"buzzer: , layout: ")+"fonts: [thai.ttf, /usr/share/fonts/lao.ttf]\n"))
-	must(t, err)
+	assert.NoError(t, err)
 	want := DefaultPrinter()
 	want.Name, want.Address = "p", "tcp://h:1"
 	want.Confirm, want.Linger, want.PollEvery, want.WaitForPerson, want.Copies, want.QR = "status", 0, 0, time.Hour,
@@ -38,17 +39,15 @@ func TestUnsetKeysOfAPrinterHaveTheirDefaults(t *testing.T) {
 	second := DefaultPrinter()
 	second.Name, second.Address = "q", "tcp://h:2"
 	wantSame(t, []Printer{want, second}, c.Printers)
-	if diff := cmp.Diff([]string{filepath.Join(dir, "thai.ttf"), "/usr/share/fonts/lao.ttf"}, c.Fonts); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff([]string{filepath.Join(dir, "thai.ttf"), "/usr/share/fonts/lao.ttf"}, c.Fonts)
+	assert.True(t, diff == "", diff)
 }
 
 func TestAMACAddressIsReadInEveryNotation(t *testing.T) {
 	for _, text := range []string{"00:26:ab:12:34:56", "00:26:AB:12:34:56", "00-26-AB-12-34-56", "0026.ab12.3456"} {
 		c, err := Parse("t.yaml", []byte(twoPrinters("mac: "+text, `mac: ""`)))
-		must(t, err)
-		if got := c.Printers[0].MAC; got != "00:26:ab:12:34:56" || c.Printers[1].MAC != "" {
-			t.Errorf("%s: %q %q", text, got, c.Printers[1].MAC)
-		}
+		assert.NoError(t, err)
+		got := c.Printers[0].MAC
+		assert.True(t, got == "00:26:ab:12:34:56" && c.Printers[1].MAC == "", text, got, c.Printers[1].MAC)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestFindingsOfOtherPackagesAreReportedWithTheRest(t *testing.T) {
@@ -20,12 +22,9 @@ func TestFindingsOfOtherPackagesAreReportedWithTheRest(t *testing.T) {
 	_, err := Parse("f.yaml", []byte(strings.Replace(good, "fallback: grill", "fallback: gril", 1)), also)
 	want := "line 5: printers[0] (grill).profile: generic-80mm is unknown\n" + `line 7: fallback: there is no ` +
 		`station "gril"; did you mean grill?`
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v", err)
-	}
-	if c, err := Parse("f.yaml", []byte(good), also); err == nil || c != nil {
-		t.Errorf("got %v, %v", c, err)
-	}
+	assert.True(t, err != nil && err.Error() == want, err)
+	c, err := Parse("f.yaml", []byte(good), also)
+	assert.True(t, err != nil && c == nil, c, err)
 }
 
 func TestTheCertificateOfAnACMEServerIsBesideTheDatabase(t *testing.T) {
@@ -34,25 +33,21 @@ func TestTheCertificateOfAnACMEServerIsBesideTheDatabase(t *testing.T) {
 	path := filepath.Join(dir, "ticketrail.yaml")
 	c, err := Parse(path, []byte(good+
 		"receiver: { listen: \"0.0.0.0:443\", tls: { acme: { name: kitchen.example.com, ca_file: a.crt } } }\n"))
-	must(t, err)
+	assert.NoError(t, err)
 	cert, key := c.WebhookFiles()
 	const kept = "/var/lib/ticketrail/acme/acme-v02.api.letsencrypt.org/kitchen.example.com"
-	if cert != kept || key != kept || c.Receiver.TLS.ACME.CAFile != dir+"/a.crt" ||
-		len(c.Warnings) > 0 {
-		t.Errorf("%s, %s; %+v; %q", cert, key, c.Receiver.TLS, c.Warnings)
-	}
+	assert.True(t, cert == kept && key == kept && c.Receiver.TLS.ACME.CAFile == dir+"/a.crt" && len(c.Warnings) == 0,
+		cert, key, c.Receiver.TLS, c.Warnings)
 	was := goodConfig()
-	if got := c.NeedsRestart(&was); !slices.Contains(got, "receiver.tls.acme.name") {
-		t.Errorf("a new name needs a restart, but not according to %q", got)
-	}
+	got := c.NeedsRestart(&was)
+	assert.True(t, slices.Contains(got, "receiver.tls.acme.name"), "a new name needs a restart", got)
 }
 
 func TestRelativeFileNamesAreRelativeToTheFile(t *testing.T) {
 	c, err := Parse("/srv/kitchen/t.yaml", []byte(good+"storage: { path: t.db }\nadmin: { socket: run/s }\n"))
-	must(t, err)
-	if c.Storage.Path != "/srv/kitchen/t.db" || c.Admin.Socket != "/srv/kitchen/run/s" {
-		t.Errorf("%q %q", c.Storage.Path, c.Admin.Socket)
-	}
+	assert.NoError(t, err)
+	assert.True(t, c.Storage.Path == "/srv/kitchen/t.db" && c.Admin.Socket == "/srv/kitchen/run/s", c.Storage.Path,
+		c.Admin.Socket)
 }
 
 func TestTheAlarmsOfTheFileReplaceTheDefaults(t *testing.T) {
@@ -61,23 +56,22 @@ func TestTheAlarmsOfTheFileReplaceTheDefaults(t *testing.T) {
 	c := mustLoad(t, good+`ticket: { alarms: ["*nut", -nut free, "-*donut", 坚果, 🥜, 14 allergens] }`+"\n")
 	want := []string{"*nut", "-nut free", "-*donut", "坚果", "🥜", "14 allergens"}
 	wantSame(t, want, c.Ticket.Alarms)
-	if c := mustLoad(t, good+"ticket: { alarms: [] }\n"); len(c.Ticket.Alarms) > 0 {
-		t.Errorf("the list is empty, and %q stays", c.Ticket.Alarms)
-	}
+	c = mustLoad(t, good+"ticket: { alarms: [] }\n")
+	assert.True(t, len(c.Ticket.Alarms) == 0, "the list is empty, and", c.Ticket.Alarms)
 }
 
 // writePair writes a certificate and its key. Each has a key of its own.
 func writePair(t *testing.T, dir, name string) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
-	must(t, err)
+	assert.NoError(t, err)
 	template := x509.Certificate{SerialNumber: big.NewInt(1)}
 	cert, err := x509.CreateCertificate(nil, &template, &template, public, private)
-	must(t, err)
+	assert.NoError(t, err)
 	der, err := x509.MarshalPKCS8PrivateKey(private)
-	must(t, err)
+	assert.NoError(t, err)
 	for file, block := range map[string]*pem.Block{name + ".crt": {Type: "CERTIFICATE", Bytes: cert},
 		name + ".key": {Type: "PRIVATE KEY", Bytes: der}} {
-		must(t, os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600))
+		assert.NoError(t, os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600))
 	}
 }

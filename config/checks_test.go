@@ -5,16 +5,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 	const list, wholeFile, relayFile = "testdata/checks.txt", "whole file", "relay file"
 	b, err := os.ReadFile(list)
-	must(t, err)
+	assert.NoError(t, err)
 	want := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n\n")
 	dir := t.TempDir()
 	for name, text := range secretFiles {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		assert.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	writePair(t, dir, "a")
 	writePair(t, dir, "b")
@@ -33,7 +35,7 @@ func TestEachConfigurationOfTheListIsAnsweredAsItSays(t *testing.T) {
 		got = append(got, block)
 	}
 	if *update {
-		must(t, os.WriteFile(list, []byte(strings.Join(got, "\n\n")+"\n"), 0o644))
+		assert.NoError(t, os.WriteFile(list, []byte(strings.Join(got, "\n\n")+"\n"), 0o644))
 	}
 	wantSame(t, want, got)
 }
@@ -49,9 +51,7 @@ var secretFiles = map[string]string{
 func answer(t *testing.T, dir, file string, ofRelay bool) string {
 	t.Helper()
 	accepted, warnings, err := readAs(t, filepath.Join(dir, "ticketrail.yaml"), file, ofRelay)
-	if accepted == (err != nil) {
-		t.Errorf("%s\ngave a configuration %v with an error %v", file, accepted, err)
-	}
+	assert.True(t, accepted == (err == nil), file, accepted, err)
 
 	said := ""
 	if err != nil {
@@ -61,9 +61,7 @@ func answer(t *testing.T, dir, file string, ofRelay bool) string {
 		said += "\n~> " + w
 	}
 	for _, secret := range []string{"hunter2", "PLANTED", one, two} {
-		if strings.Contains(said, secret) {
-			t.Errorf("%s\nshows a secret: %s", file, said)
-		}
+		assert.True(t, !strings.Contains(said, secret), "a secret is shown", file, said)
 	}
 	return said
 }
@@ -78,7 +76,7 @@ func readAs(t *testing.T, path, file string, ofRelay bool) (accepted bool, warni
 		return c != nil, warnings, err
 	}
 
-	must(t, os.WriteFile(path, []byte(file), 0o600))
+	assert.NoError(t, os.WriteFile(path, []byte(file), 0o600))
 	r, err := LoadRelay(path)
 	if r != nil {
 		warnings = r.Warnings

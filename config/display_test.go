@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAScreenNeedsOnlyANameAndIsBackedUpByTheFallback(t *testing.T) {
@@ -14,13 +16,10 @@ func TestAScreenNeedsOnlyANameAndIsBackedUpByTheFallback(t *testing.T) {
 	want := Defaults[Screen]()
 	want.Name = "hot-line"
 	wantSame(t, []Screen{want}, c.Screens)
-	if got, after := c.BackupOf("hot-line"); got != "grill" || after != 20*time.Second {
-		t.Errorf("after %v it is backed up by %q", after, got)
-	}
+	got, after := c.BackupOf("hot-line")
+	assert.True(t, got == "grill" && after == 20*time.Second, after, got)
 	wantSame(t, []string{"grill", "bar", "hot-line"}, c.Stations())
-	if len(c.Warnings) != 0 {
-		t.Errorf("%q", c.Warnings)
-	}
+	assert.Equal(t, len(c.Warnings), 0, c.Warnings)
 }
 
 func TestAScreensDefaultBackupNeverLeadsBackToIt(t *testing.T) {
@@ -38,9 +37,7 @@ func TestAScreensDefaultBackupNeverLeadsBackToIt(t *testing.T) {
 		c := mustLoad(t, text+"screens: "+screens+"\n")
 		a, _ := c.BackupOf("a")
 		b, _ := c.BackupOf("b")
-		if got := fmt.Sprintf("a:%s b:%s", a, b); got != want {
-			t.Errorf("%s gave %s, want %s", screens, got, want)
-		}
+		assert.Equal(t, fmt.Sprintf("a:%s b:%s", a, b), want, screens)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAnEditChangesTheLinesOfOneElementAndKeepsComments(t *testing.T) {
@@ -78,7 +80,7 @@ fallback: grill # last line`
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := test.edit([]byte(file))
-			must(t, err)
+			assert.NoError(t, err)
 			wantSame(t, strings.TrimPrefix(test.want, "\n"), changedLines(file+"\n", string(got)))
 		})
 	}
@@ -86,26 +88,20 @@ fallback: grill # last line`
 
 func TestWhatWasAddedByAnEditIsRemovedByOne(t *testing.T) {
 	shipped, err := os.ReadFile("../deploy/ticketrail.yaml")
-	must(t, err)
+	assert.NoError(t, err)
 	for _, file := range []string{string(shipped), "fallback: x\nnotify:\nlog: {}\n", "fallback: x\nnotify: {}\n",
 		"fallback: notify\n"} { // a station's name
 		with, err := AddRecipient([]byte(file), "Ann", "ntfy://ntfy.sh/x")
 		if err != nil {
 			t.Fatalf("%v in:\n%s", err, file)
 		}
-		if !strings.Contains(string(with), "ntfy://ntfy.sh/x") {
-			t.Errorf("Ann is not in:\n%s", with)
-		}
-		if _, err := AddRecipient(with, "Ann", "ntfy://ntfy.sh/y"); err == nil {
-			t.Error("Ann is told twice")
-		}
+		assert.Contains(t, string(with), "ntfy://ntfy.sh/x")
+		_, err = AddRecipient(with, "Ann", "ntfy://ntfy.sh/y")
+		assert.True(t, err != nil, "Ann is told twice")
 		without, err := RemoveRecipient(with, "Ann")
-		if err != nil || strings.Contains(string(without), "Ann") {
-			t.Errorf("%v in:\n%s", err, without)
-		}
-		if strings.Count(string(without), "#") != strings.Count(file, "#") {
-			t.Errorf("comments are gone:\n%s", changedLines(file, string(without)))
-		}
+		assert.True(t, err == nil && !strings.Contains(string(without), "Ann"), err, string(without))
+		assert.Equal(t, strings.Count(string(without), "#"), strings.Count(file, "#"), "comments are gone",
+			changedLines(file, string(without)))
 	}
 }
 
@@ -118,14 +114,11 @@ func TestAnEditThatWouldChangeMoreIsRefused(t *testing.T) {
 		"printers: [ {name: grill} ] #" + strings.Repeat("x", maxFile): "more than the 1048576 bytes",
 	} {
 		got, err := SetPrinter([]byte(file), "grill", "tcp://10.0.0.9", "epson-tm-t88", "")
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.80q became %.80q, %v", file, got, err)
-		}
+		assert.True(t, err != nil && strings.Contains(err.Error(), want), file, string(got), err)
 	}
 	_, err := SetPrinter([]byte("printers: [ {name: grill, address: x} ]"), "grill", "file:///etc/passwd", "x", "")
-	if err == nil || !strings.Contains(err.Error(), "neither on the network nor on USB") {
-		t.Errorf("a file is the address of a printer: %v", err)
-	}
+	assert.True(t, err != nil && strings.Contains(err.Error(), "neither on the network nor on USB"),
+		"a file is the address of a printer", err)
 }
 
 func FuzzAnEditKeepsWhatItIsNotAbout(f *testing.F) {
@@ -148,13 +141,12 @@ func FuzzAnEditKeepsWhatItIsNotAbout(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if again, err := edit(got); err == nil && string(again) != string(got) {
-				t.Errorf("a second edit made another file of\n%s:\n%s", got, again)
-			}
+			again, err := edit(got)
+			assert.True(t, err != nil || string(again) == string(got), "a second edit made another file of",
+				string(got), string(again))
 			for line := range strings.Lines(file) {
-				if strings.HasPrefix(line, "receiver:") && !strings.Contains(string(got), line) {
-					t.Errorf("%q is gone:\n%s", line, got)
-				}
+				assert.True(t, !strings.HasPrefix(line, "receiver:") || strings.Contains(string(got), line), line,
+					string(got))
 			}
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -22,9 +23,7 @@ func TestAKeyOutsideListsCanBeSetInTheEnvironmentWhichOverridesTheFile(t *testin
 	for _, k := range allKeys() {
 		if want, ok := values[k.path]; ok {
 			shown := strings.Trim(fmt.Sprint(k.value(got)), "[]")
-			if shown != strings.ReplaceAll(want, ", ", " ") {
-				t.Errorf("%s is %s, want %s", k.path, shown, want)
-			}
+			assert.Equal(t, shown, strings.ReplaceAll(want, ", ", " "), k.path, want)
 		}
 	}
 }
@@ -50,7 +49,5 @@ TICKETRAIL_LOG_LEVEL: log.level: "loud" is not one of debug, info, warn and erro
 
 func TestAnEmptyVariableCountsAsNotSet(t *testing.T) {
 	t.Setenv("TICKETRAIL_LOG_LEVEL", "")
-	if c := mustLoad(t, good+"log: { level: warn }\n"); c.Log.Level != "warn" {
-		t.Errorf("level %q", c.Log.Level)
-	}
+	assert.Equal(t, mustLoad(t, good+"log: { level: warn }\n").Log.Level, "warn")
 }

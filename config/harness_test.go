@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ticketrail/deploy/assert"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -29,7 +31,7 @@ fallback: grill
 func load(t *testing.T, text string) (*Config, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ticketrail.yaml")
-	must(t, os.WriteFile(path, []byte(text), 0o600))
+	assert.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return Load(path)
 }
 
@@ -37,7 +39,7 @@ func load(t *testing.T, text string) (*Config, error) {
 func mustLoad(t *testing.T, text string) *Config {
 	t.Helper()
 	c, err := load(t, text)
-	must(t, err)
+	assert.NoError(t, err)
 	return c
 }
 
@@ -63,7 +65,7 @@ func diffConfig(want, got Config) string {
 func secretFile(t *testing.T, text string, mode os.FileMode) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "webhook")
-	must(t, os.WriteFile(name, []byte(text), mode))
+	assert.NoError(t, os.WriteFile(name, []byte(text), mode))
 	return name
 }
 
@@ -75,18 +77,9 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// must ends the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // wantSame compares in depth.
 func wantSame(t testing.TB, want, got any, options ...cmp.Option) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, options...); diff != "" {
-		t.Error("(-want +got)\n" + diff)
-	}
+	diff := cmp.Diff(want, got, options...)
+	assert.True(t, diff == "", "(-want +got)\n"+diff)
 }

@@ -3,13 +3,15 @@ package config
 import (
 	"testing"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func venueWith(t *testing.T, hours ...string) (v Venue) {
 	t.Helper()
 	for _, text := range hours {
 		var h Hours
-		must(t, h.UnmarshalText([]byte(text)))
+		assert.NoError(t, h.UnmarshalText([]byte(text)))
 		v.Hours = append(v.Hours, h)
 	}
 	return v
@@ -25,23 +27,16 @@ func TestAVenueIsOpenDuringItsHoursAlsoOverMidnight(t *testing.T) {
 	} {
 		local, err := time.Parse("2006-01-02 Mon 15:04", map[string]string{"Mon": "2026-11-23 ", "Tue": "2026-11-24 ",
 			"Thu": "2026-11-26 ", "Fri": "2026-11-27 ", "Sat": "2026-11-28 ", "Sun": "2026-11-29 "}[at[:3]]+at)
-		must(t, err)
-		if got := v.OpenAt(local); got != want {
-			t.Errorf("%s: open is %v", at, got)
-		}
+		assert.NoError(t, err)
+		assert.Equal(t, v.OpenAt(local), want, at)
 	}
 	daily := venueWith(t, "daily 00:00-24:00")
 	around := venueWith(t, "sat-mon 10:00-11:00")
 	for d := range 7 {
 		at := time.Date(2026, 11, 23+d, 10, 30, 0, 0, time.UTC)
-		if !daily.OpenAt(at) {
-			t.Errorf("closed on %s", at.Weekday())
-		}
-		if want := d == 0 || d > 4; around.OpenAt(at) != want {
-			t.Errorf("sat-mon on %s is %v", at.Weekday(), !want)
-		}
+		assert.True(t, daily.OpenAt(at), "closed on", at.Weekday())
+		want := d == 0 || d > 4
+		assert.Equal(t, around.OpenAt(at), want, "sat-mon on", at.Weekday(), !want)
 	}
-	if (Venue{}).OpenAt(time.Now()) {
-		t.Error("a venue without hours is open")
-	}
+	assert.True(t, !(Venue{}).OpenAt(time.Now()), "a venue without hours is open")
 }

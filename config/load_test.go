@@ -5,26 +5,24 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestKeysMissingInTheFileHaveTheirDefaults(t *testing.T) {
 	for _, more := range []string{"", "receiver:\nstorage: ~\nlog: { level: null }\nservice: { token: }\nticket: " +
 		"{ fields: }\nscreens:\n"} {
-		if diff := diffConfig(goodConfig(), *mustLoad(t, good+more)); diff != "" {
-			t.Errorf("%s\n%s", more, diff)
-		}
+		diff := diffConfig(goodConfig(), *mustLoad(t, good+more))
+		assert.True(t, diff == "", more, diff)
 	}
 }
 
 func TestAMissingFileIsReportedWithAdvice(t *testing.T) {
 	_, err := Load("/nowhere/ticketrail.yaml")
-	if err == nil || err.Error() != "/nowhere/ticketrail.yaml: cannot be read: no such file or directory; "+
-		"ticketrail init writes it, or use another file with --config" {
-		t.Errorf("got %v", err)
-	}
-	if _, err = Load("/dev/zero"); err == nil {
-		t.Error("/dev/zero was read")
-	}
+	assert.True(t, err != nil && err.Error() == "/nowhere/ticketrail.yaml: cannot be read: no such file or directory; "+
+		"ticketrail init writes it, or use another file with --config", err)
+	_, err = Load("/dev/zero")
+	assert.True(t, err != nil, "/dev/zero was read")
 }
 
 func TestFieldNamesAndPathsKeepTheirCase(t *testing.T) {
@@ -42,9 +40,7 @@ func TestALongListOfMistakesIsTruncated(t *testing.T) {
 	}
 	_, err := Parse("f.yaml", []byte(b.String()))
 	ps, ok := errors.AsType[Problems](err)
-	if !ok || len(ps) != maxProblems+1 || ps[maxProblems].Path != "and more" {
-		t.Errorf("%d problems", len(ps))
-	}
+	assert.True(t, ok && len(ps) == maxProblems+1 && ps[maxProblems].Path == "and more", len(ps))
 }
 
 func FuzzParseNeverPanics(f *testing.F) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 const (
@@ -26,28 +28,23 @@ func TestASecretIsAlwaysShownAsAsterisks(t *testing.T) {
 	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "s", s, "h", holder)
 	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "s", s, "h", holder)
 	j, err := json.Marshal(map[string]any{"s": s, "h": holder})
-	must(t, err)
+	assert.NoError(t, err)
 	b.Write(j)
 	for _, leak := range []string{one, one[:6], fmt.Sprintf("%x", one[:6])} {
 		if strings.Contains(b.String(), leak) {
 			t.Fatalf("%q came out:\n%s", leak, b.String())
 		}
 	}
-	if s.Reveal() != one {
-		t.Error("the secret itself is not right")
-	}
+	assert.Equal(t, s.Reveal(), one, "the secret itself is not right")
 }
 
 func TestTwoSecretsAreValidAtTheSameTime(t *testing.T) {
 	for text, want := range map[string]int{one: 1, one + "\n": 1, one + "\r\n" + two + "\r\n": 2,
 		"\n" + one + "\n\n" + two: 2} {
 		c := mustLoad(t, good+"receiver: { secret_file: "+secretFile(t, text, 0o600)+" }\n")
-		if len(c.Receiver.Secrets) != want || c.Receiver.Secrets[0].Reveal() != one || len(c.Warnings) != 0 {
-			t.Errorf("%q: %v, %v", text, c.Receiver.Secrets, c.Warnings)
-		}
-		if strings.Contains(fmt.Sprintf("%+v", c), one) {
-			t.Error("the configuration shows the secret")
-		}
+		assert.True(t, len(c.Receiver.Secrets) == want && c.Receiver.Secrets[0].Reveal() == one && len(c.Warnings) == 0,
+			text, c.Receiver.Secrets, c.Warnings)
+		assert.True(t, !strings.Contains(fmt.Sprintf("%+v", c), one), "the configuration shows the secret")
 	}
 }
 
@@ -60,17 +57,15 @@ func TestAVenueHasASecretOfItsOwn(t *testing.T) {
 		return load(t, text+"receiver: { secret_file: "+secretFile(t, all, 0o600)+" }\n")
 	}
 	c, err := own(one, two+"\n"+two+"x", one+"y")
-	must(t, err)
-	if s := c.Venues[0].Secrets; len(s) != 2 || s[0].Reveal() != two || c.Venues[1].Secrets[0].Reveal() != one+"y" {
-		t.Errorf("%+v", c.Venues)
-	}
+	assert.NoError(t, err)
+	s := c.Venues[0].Secrets
+	assert.True(t, len(s) == 2 && s[0].Reveal() == two && c.Venues[1].Secrets[0].Reveal() == one+"y", c.Venues)
 }
 
 func TestASecretThatAllUsersCanReadGivesAWarning(t *testing.T) {
 	c := mustLoad(t, good+"receiver: { secret_file: "+secretFile(t, one, 0o644)+" }\n")
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "(mode 0644); run chmod o= on it") {
-		t.Errorf("%q", c.Warnings)
-	}
+	assert.True(t, len(c.Warnings) == 1 && strings.Contains(c.Warnings[0], "(mode 0644); run chmod o= on it"),
+		c.Warnings)
 }
 
 func TestRelativeSecretsAreFoundInTheCredentialsDirectory(t *testing.T) {
@@ -78,8 +73,6 @@ func TestRelativeSecretsAreFoundInTheCredentialsDirectory(t *testing.T) {
 	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(name))
 	c := mustLoad(t, good+"receiver: { secret_file: webhook }\nservice: { base_url: \"https://a\", client_id: "+
 		"me, client_secret_file: webhook }\n")
-	if len(c.Receiver.Secrets) != 1 || c.Receiver.SecretFile != name || c.Service.ClientSecretFile != name ||
-		c.Service.Now.Reveal() != one {
-		t.Errorf("%+v", c)
-	}
+	assert.True(t, len(c.Receiver.Secrets) == 1 && c.Receiver.SecretFile == name &&
+		c.Service.ClientSecretFile == name && c.Service.Now.Reveal() == one, c)
 }

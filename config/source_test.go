@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 // withSource is a configuration with a relay, and with more keys of it.
@@ -16,17 +18,11 @@ func withSource(t *testing.T, more string) string {
 func TestASourceIsOfTheOnlyVenueOrOfTheOneThatItNames(t *testing.T) {
 	c := mustLoad(t, withSource(t, ""))
 	token, err := c.Source.Token()
-	if !c.Source.Enabled() || c.Source.Venue != c.Venues[0].ID || token != "token" || err != nil ||
-		len(c.Warnings) != 0 {
-		t.Errorf("%+v, %q, %v", c.Source, c.Warnings, err)
-	}
+	assert.True(t, c.Source.Enabled() && c.Source.Venue == c.Venues[0].ID && token == "token" && err == nil &&
+		len(c.Warnings) == 0, c.Source, c.Warnings, err)
 	for _, name := range []string{c.Venues[0].Name, strings.ToUpper(c.Venues[0].ID)} {
-		if got := mustLoad(t, withSource(t, ", venue: \""+name+"\"")); got.Source.Venue != c.Venues[0].ID {
-			t.Errorf("%s is %s", name, got.Source.Venue)
-		}
+		assert.Equal(t, mustLoad(t, withSource(t, ", venue: \""+name+"\"")).Source.Venue, c.Venues[0].ID, name)
 	}
 	mustLoad(t, strings.Replace(withSource(t, ""), "https://orders.example.com", "http://127.0.0.1:8443", 1))
-	if mustLoad(t, good).Source.Enabled() {
-		t.Error("it is used without an address")
-	}
+	assert.True(t, !mustLoad(t, good).Source.Enabled(), "it is used without an address")
 }

@@ -16,21 +16,19 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/deploy"
+	"ticketrail/deploy/assert"
 )
 
 func TestTheConfigurationStatesTheDefaults(t *testing.T) {
 	c := load(t)
-	if len(c.Warnings) > 0 {
-		t.Errorf("warnings: %q", c.Warnings)
-	}
+	assert.True(t, len(c.Warnings) == 0, c.Warnings)
 
 	printer, screen, display := config.DefaultPrinter(), config.Defaults[config.Screen](), config.Defaults[config.KDS]()
 	compare := func(got, want any) {
 		t.Helper()
 		comparable := cmpopts.EquateComparable(netip.Prefix{}, config.Secret{})
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), comparable); diff != "" {
-			t.Error(diff)
-		}
+		diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), comparable)
+		assert.True(t, diff == "", diff)
 	}
 	for _, got := range c.Printers {
 		got.Name, got.Address, got.Columns, got.Confirm = "", "", printer.Columns, printer.Confirm
@@ -52,7 +50,7 @@ func TestTheConfigurationStatesTheDefaults(t *testing.T) {
 
 func TestEveryKeyIsInTheConfigurationWithAComment(t *testing.T) {
 	var doc yaml.Node
-	must(t, yaml.Unmarshal([]byte(deploy.Config), &doc))
+	assert.NoError(t, yaml.Unmarshal([]byte(deploy.Config), &doc))
 	lines := strings.Split(deploy.Config, "\n")
 	seen := map[string]bool{}
 	var walk func(path string, n *yaml.Node)
@@ -69,18 +67,14 @@ func TestEveryKeyIsInTheConfigurationWithAComment(t *testing.T) {
 			k := n.Content[i]
 			key := strings.TrimPrefix(fmt.Sprintf("%s.%s", path, k.Value), ".")
 			here, above := lines[k.Line-1], strings.TrimSpace(lines[k.Line-2])
-			if !strings.Contains(here, " # ") && !strings.HasPrefix(above, "#") {
-				t.Errorf("line %d: %s has no comment", k.Line, key)
-			}
+			assert.True(t, strings.Contains(here, " # ") || strings.HasPrefix(above, "#"), k.Line, key)
 			seen[key] = true
 			walk(key, n.Content[i+1])
 		}
 	}
 	walk("", doc.Content[0])
 	for _, k := range config.Keys() {
-		if !seen[k] {
-			t.Errorf("%s is not in ticketrail.yaml", k)
-		}
+		assert.True(t, seen[k], "ticketrail.yaml lacks", k)
 	}
 }
 
@@ -102,16 +96,13 @@ func TestTheConfigurationMarksWhatNeedsARestart(t *testing.T) {
 		"log.format",
 		"service.refresh",
 	}
-	if n := strings.Count(deploy.Config, " Restart."); n != len(marked) {
-		t.Errorf("%d keys are marked, want %d", n, len(marked))
-	}
+	assert.Equal(t, strings.Count(deploy.Config, " Restart."), len(marked))
 	was, now := load(t), load(t)
 	now.Receiver, now.Display = config.Receiver{}, config.Display{}
 	now.Storage, now.Admin, now.Metrics, now.Log = config.Storage{}, config.Admin{}, config.Metrics{}, config.Log{}
 	now.Service, now.Storage.Copy = config.Service{}, "/mnt/stick"
-	if got := now.NeedsRestart(was); !slices.Equal(got, marked) {
-		t.Errorf("got %v\nwant %v", got, marked)
-	}
+	got := now.NeedsRestart(was)
+	assert.True(t, slices.Equal(got, marked), got, marked)
 }
 
 func TestEveryFileToInstallIsEmbedded(t *testing.T) {
@@ -122,26 +113,17 @@ func TestEveryFileToInstallIsEmbedded(t *testing.T) {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".go") || path == "README.md" {
 			return err
 		}
-		if _, err := deploy.Files.ReadFile(path); err != nil {
-			t.Error(err)
-		}
+		_, err = deploy.Files.ReadFile(path)
+		assert.NoError(t, err)
 		return nil
 	})
-	must(t, err)
+	assert.NoError(t, err)
 }
 
 // load loads the configuration as the daemon does.
 func load(t *testing.T) *config.Config {
 	t.Helper()
 	c, err := config.Load("ticketrail.yaml")
-	must(t, err)
+	assert.NoError(t, err)
 	return c
-}
-
-// must ends the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

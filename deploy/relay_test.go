@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -19,18 +20,14 @@ func TestEveryAlertOfTheRelayHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
 	for _, r := range rulesOfTheRelay(t) {
 		rules = append(rules, r.Alert)
 		link := "file:///usr/share/doc/ticketrail/deploy/relay/README.md#" + strings.ToLower(r.Alert)
-		if r.Labels["severity"] == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
-			r.Annotations["runbook_url"] != link {
-			t.Errorf("%s: %v %v", r.Alert, r.Labels, r.Annotations)
-		}
+		assert.True(t, r.Labels["severity"] != "" && r.Annotations["summary"] != "" &&
+			r.Annotations["description"] != "" && r.Annotations["runbook_url"] == link, r)
 	}
 	for _, m := range regexp.MustCompile(`(?m)^### (Ticketrail\w+)$`).FindAllStringSubmatch(
 		read(t, "relay/README.md"), -1) {
 		sections = append(sections, m[1])
 	}
-	if !slices.Equal(rules, sections) {
-		t.Errorf("the alerts are %v, the runbooks %v", rules, sections)
-	}
+	assert.True(t, slices.Equal(rules, sections), "alerts", rules, "runbooks", sections)
 }
 
 func TestEachAlertOfTheRelayFiresOnceForItsCauseNotBeforeItsLimitAndClears(t *testing.T) {
@@ -40,9 +37,7 @@ func TestEachAlertOfTheRelayFiresOnceForItsCauseNotBeforeItsLimitAndClears(t *te
 	b.WriteString("rule_files: [ rules.yml ]\nevaluation_interval: 1m\ntests:\n")
 	const none, once = "[]", "[ { labels: '{}', value: 1 } ]"
 	expect := func(alert string, series []string, alerts map[int]string) {
-		if len(series) == 0 {
-			t.Errorf("%s has no series here", alert)
-		}
+		assert.True(t, len(series) != 0, alert)
 		b.WriteString("  - interval: 1m\n    input_series:\n")
 		for _, s := range series {
 			name, values, _ := strings.Cut(s, " ")
@@ -60,15 +55,13 @@ func TestEachAlertOfTheRelayFiresOnceForItsCauseNotBeforeItsLimitAndClears(t *te
 		expect(r.Alert, limit.series, map[int]string{limit.minute - 1: none, limit.minute: once})
 	}
 	for name, text := range map[string]string{"rules.yml": read(t, relayRules), "test.yml": b.String()} {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		assert.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	rules := filepath.Join(dir, "rules.yml")
-	if out, err := run(t, "promtool", "check", "rules", "--lint=all", "--lint-fatal", rules); err != nil {
-		t.Errorf("%s", out)
-	}
-	if out, err := run(t, "promtool", "test", "rules", filepath.Join(dir, "test.yml")); err != nil {
-		t.Errorf("%s", out)
-	}
+	out, err := run(t, "promtool", "check", "rules", "--lint=all", "--lint-fatal", rules)
+	assert.True(t, err == nil, out)
+	out, err = run(t, "promtool", "test", "rules", filepath.Join(dir, "test.yml"))
+	assert.True(t, err == nil, out)
 }
 
 // A rule is one alert of a file of Prometheus rules.
@@ -83,7 +76,7 @@ const relayRules = "relay/ticketrail-relay.rules.yml"
 func rulesOfTheRelay(t *testing.T) []rule {
 	t.Helper()
 	var file struct{ Groups []struct{ Rules []rule } }
-	must(t, yaml.Unmarshal([]byte(read(t, relayRules)), &file))
+	assert.NoError(t, yaml.Unmarshal([]byte(read(t, relayRules)), &file))
 	return file.Groups[0].Rules
 }
 

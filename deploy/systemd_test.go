@@ -13,6 +13,7 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/deploy"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -32,16 +33,12 @@ func TestSystemdReportsNothingAboutTheUnits(t *testing.T) {
 		}
 		return out
 	}
-	if out := verify(); out != "" {
-		t.Errorf("systemd says:\n%s", out)
-	}
+	assert.Equal(t, verify(), "", "systemd says")
 	// The same check must report a wrong key, or no output would prove nothing.
 	name := filepath.Join(root, "usr/lib/systemd/system/ticketrail.service")
 	wrong := strings.Replace(read(t, "ticketrail.service"), "WatchdogSec", "WatchdogSek", 1)
-	must(t, os.WriteFile(name, []byte(wrong), 0o644))
-	if out := verify(); !strings.Contains(out, "WatchdogSek") {
-		t.Errorf("a key that does not exist goes unnoticed: %q", out)
-	}
+	assert.NoError(t, os.WriteFile(name, []byte(wrong), 0o644))
+	assert.Contains(t, verify(), "WatchdogSek")
 }
 
 func TestTheServicesHaveALowSystemdExposure(t *testing.T) {
@@ -53,22 +50,18 @@ func TestTheServicesHaveALowSystemdExposure(t *testing.T) {
 	for unit, limit := range limits {
 		out, err := run(t, "systemd-analyze", "security", "--no-pager", "--offline=true",
 			fmt.Sprintf("--threshold=%d", limit), filepath.Join(root, "usr/lib/systemd/system", unit))
-		if err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+		assert.True(t, err == nil, err, out)
 	}
 }
 
 func TestSysusersAcceptsTheUserAndItsGroups(t *testing.T) {
 	slow.Test(t, "systemd-sysusers")
 	root := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(root, "etc"), 0o755))
+	assert.NoError(t, os.MkdirAll(filepath.Join(root, "etc"), 0o755))
 	conf, err := filepath.Abs("sysusers.d/ticketrail.conf")
-	must(t, err)
+	assert.NoError(t, err)
 	out, err := run(t, "systemd-sysusers", "--dry-run", "--root="+root, conf)
-	if err != nil || strings.Contains(out, "ailed") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	assert.True(t, err == nil && !strings.Contains(out, "ailed"), err, out)
 }
 
 func TestTheUnitsAndTheConfigurationAgree(t *testing.T) {
@@ -81,28 +74,20 @@ func TestTheUnitsAndTheConfigurationAgree(t *testing.T) {
 		"ExecStart":        "/usr/bin/ticketrail serve --config /etc/ticketrail/ticketrail.yaml",
 		"AssertPathExists": "/etc/ticketrail/ticketrail.yaml",
 	} {
-		if got := settings(service, key); !slices.Equal(got, []string{want}) {
-			t.Errorf("%s=%q, want %q", key, got, want)
-		}
+		got := settings(service, key)
+		assert.True(t, slices.Equal(got, []string{want}), key, got, want)
 	}
 	folder := "d " + filepath.Dir(c.Admin.Socket) + " 2750 ticketrail ticketrail-admin -"
-	if !strings.Contains(read(t, "tmpfiles.d/ticketrail.conf"), folder) {
-		t.Errorf("tmpfiles.d has no line %q", folder)
-	}
+	assert.Contains(t, read(t, "tmpfiles.d/ticketrail.conf"), folder)
 	relay := read(t, "relay/ticketrail-relay.service")
-	if got := settings(relay, "WatchdogSec"); len(got) != 1 {
-		t.Errorf("the relay has WatchdogSec=%q", got)
-	}
+	got := settings(relay, "WatchdogSec")
+	assert.Equal(t, len(got), 1, "the relay's WatchdogSec", got)
 	for name, unit := range map[string]string{"check": service, "relay check": relay} {
 		command, _, _ := strings.Cut(strings.Join(settings(unit, "ExecReload"), "\n"), " --config")
-		if command != "/usr/bin/ticketrail "+name {
-			t.Errorf("a reload begins with %s, not with %s", command, name)
-		}
+		assert.Equal(t, command, "/usr/bin/ticketrail "+name, "a reload begins with", name)
 	}
 	watchdog, err := time.ParseDuration(strings.Join(settings(service, "WatchdogSec"), ""))
-	if err != nil || watchdog <= 20*time.Second {
-		t.Errorf("WatchdogSec %v, %v: the daemon stays silent only after 20 s without progress", watchdog, err)
-	}
+	assert.True(t, err == nil && watchdog > 20*time.Second, watchdog, err)
 }
 
 // settings returns the values of a key of a unit, in order.
@@ -127,8 +112,8 @@ func machine(t *testing.T) string {
 	root := t.TempDir()
 	put := func(name, text string, mode os.FileMode) {
 		name = filepath.Join(root, name)
-		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		must(t, os.WriteFile(name, []byte(text), mode))
+		assert.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		assert.NoError(t, os.WriteFile(name, []byte(text), mode))
 	}
 	for _, unit := range units {
 		put("usr/lib/systemd/system/"+filepath.Base(unit), read(t, unit), 0o644)
@@ -148,7 +133,7 @@ func machine(t *testing.T) string {
 func read(t *testing.T, name string) string {
 	t.Helper()
 	b, err := deploy.Files.ReadFile(name)
-	must(t, err)
+	assert.NoError(t, err)
 	return string(b)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
@@ -24,19 +25,11 @@ func TestAQuantileIsOneOfTheSamplesRoundedUp(t *testing.T) {
 		s = append(s, time.Duration(i))
 	}
 	for p, want := range map[float64]time.Duration{0.01: 1, 0.07: 7, 0.50: 50, 0.99: 99, 0.991: 100, 1: 100} {
-		if got := quantile(s, p); got != want {
-			t.Errorf("quantile %v of 1 to 100 is %d, want %d", p, got, want)
-		}
+		assert.Equal(t, quantile(s, p), want, p)
 	}
-	if s[0] != 100 {
-		t.Error("the samples were sorted in place")
-	}
-	if got := (samples{5, 9}).p99(); got != 9 {
-		t.Errorf("p99 of two samples is %d, want the larger", got)
-	}
-	if got := (samples{}).p99(); got != 0 {
-		t.Errorf("p99 of nothing is %d", got)
-	}
+	assert.Equal(t, s[0], 100, "the samples were sorted in place")
+	assert.Equal(t, (samples{5, 9}).p99(), 9, "p99 of two samples is")
+	assert.Equal(t, (samples{}).p99(), 0, "p99 of nothing is")
 }
 
 func answer(status, body string) string {
@@ -58,35 +51,24 @@ func TestOnlyAStoredNewRequestCounts(t *testing.T) {
 		"cut off":         {answer("200 OK", stored)[:110], false},
 		"nothing":         {"", false},
 	} {
-		if err := readAnswer(bufio.NewReader(strings.NewReader(c.wire))); (err == nil) != c.ok {
-			t.Errorf("%s: %v", name, err)
-		}
+		err := readAnswer(bufio.NewReader(strings.NewReader(c.wire)))
+		assert.Equal(t, err == nil, c.ok, name, err)
 	}
 	const duplicate = `{"status":"SUCCESS","duplicate":true,"jobs":0}`
 	two := bufio.NewReader(strings.NewReader(answer("200 OK", stored) + answer("200 OK", duplicate)))
-	if err := readAnswer(two); err != nil {
-		t.Error(err)
-	}
-	if err := readAnswer(two); err == nil {
-		t.Error("the second answer on a connection was not read")
-	}
+	assert.NoError(t, readAnswer(two))
+	assert.True(t, readAnswer(two) != nil, "the second answer on a connection was not read")
 }
 
 // opened is the order as the receiver reads it.
 func (o order) opened(t *testing.T) contract.PrintRequest {
 	t.Helper()
 	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(o.withNewID())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	r, err := contract.Open(body, contract.Strict)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return r
 }
 
@@ -97,21 +79,16 @@ func TestEachOrderHasANewIDAndMakesItsTickets(t *testing.T) {
 		rules.Routes = append(rules.Routes, plan.Route{When: when, To: []string{station(i)}})
 	}
 	p, err := plan.Compile(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	seen := map[string]bool{}
 	for _, o := range []order{newOrder(0, 0), newOrder(1, 1), newOrder(0, 1)} {
 		for range 2 {
 			r := o.opened(t)
-			if seen[r.ID] {
-				t.Errorf("id %s came twice", r.ID)
-			}
+			assert.True(t, !seen[r.ID], r.ID)
 			seen[r.ID] = true
 			drafts := p.Split(r, plan.Venue{ID: venueID}, deviceID, time.Now(), nil).Request.Drafts
-			if len(drafts) != o.tickets || drafts[0].Station == "none" {
-				t.Errorf("%d tickets, the first for %s; want %d", len(drafts), drafts[0].Station, o.tickets)
-			}
+			assert.True(t, len(drafts) == o.tickets && drafts[0].Station != "none", len(drafts), drafts[0].Station,
+				o.tickets)
 		}
 	}
 }
@@ -119,29 +96,21 @@ func TestEachOrderHasANewIDAndMakesItsTickets(t *testing.T) {
 func TestTheYardstickWritesAboutWhatAcceptingAnOrderWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.db")
 	q, err := queue.Open(queue.Options{Path: path, Reserve: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	p, err := plan.Compile(plan.Config{Fallback: station(0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	venue := plan.Venue{ID: venueID, Name: "Harbour Grill"}
 	r := p.Split(newOrder(0, 0).opened(t), venue, deviceID, time.Now(), nil).Request
 	if _, err := q.Accept(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, q.Close())
 	want, size := 0, 0
 	for _, r := range records {
 		want += r.key + r.value
 	}
 	db, err := bolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer db.Close()
 	err = db.View(func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, k *bolt.Bucket) error {
@@ -151,17 +120,11 @@ func TestTheYardstickWritesAboutWhatAcceptingAnOrderWrites(t *testing.T) {
 			return nil
 		})
 	})
-	if err != nil || size < want*4/5 || size > want*5/4 {
-		t.Errorf("an accepted order leaves %d bytes, the yardstick writes %d: %v", size, want, err)
-	}
+	assert.True(t, err == nil && size >= want*4/5 && size <= want*5/4, "an accepted order leaves", size, want, err)
 	y := newYardstick(filepath.Join(t.TempDir(), "yardstick.db"))
 	s, err := atRate([]order{newOrder(0, 1)}, 1000, 3*time.Millisecond).post(t.Context(), y)
-	if err != nil || len(s) != 3 || y.n != 6 {
-		t.Errorf("3 orders of 2 tickets: %d commits timed, %d tickets written: %v", len(s), y.n, err)
-	}
-	if err := y.db.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.True(t, err == nil && len(s) == 3 && y.n == 6, "3 orders of 2 tickets", len(s), y.n, err)
+	assert.NoError(t, y.db.Close())
 }
 
 // leaves is the size of all keys and values.
@@ -185,10 +148,6 @@ ticketrail_queue_jobs{station="s01",state="printing"} 4
 ticketrail_queue_jobs{station="s01",state="sent"} 8
 ticketrail_queue_jobs_more{state="held"} 1.6e+01
 `)
-	if got := m.open(); got != 7 {
-		t.Errorf("%d are open, want 7", got)
-	}
-	if got := m.sum("ticketrail_queue_jobs_more{.*}"); got != 16 {
-		t.Errorf("the sum of the one series is %v, want 16", got)
-	}
+	assert.Equal(t, m.open(), 7)
+	assert.Equal(t, m.sum("ticketrail_queue_jobs_more{.*}"), 16, "the sum of the one series is")
 }

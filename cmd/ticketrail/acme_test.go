@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -40,27 +41,23 @@ func TestTheCertificateComesFromAnACMEServer(t *testing.T) {
 		k.start()
 		k.url = "https://" + address + "/webhooks/print"
 		var c *tls.Conn
-		err := eventually(func() (err error) {
+		must(t, eventually(func() (err error) {
 			if c, err = tls.Dial("tcp", address, trust); err == nil {
 				c.Close()
 			}
 			return err
-		})
-		must(t, err)
+		}))
 		cert := c.ConnectionState().PeerCertificates[0]
 		if first == nil {
 			first = cert
 		}
-		if !cert.Equal(first) || strings.Count(s.logs(), "Added order") != 1 {
-			t.Errorf("for %s another certificate was ordered:\n%s", number, s.logs())
-		}
+		assert.True(t, cert.Equal(first) && strings.Count(s.logs(), "Added order") == 1, number, s.logs())
 		k.accept(newOrder(number, "grill"))
 		k.wantSaid("status", "webhook: valid until "+cert.NotAfter.Format("2006-01-02"))
 		ends := fmt.Sprintf("\nticketrail_receiver_certificate_not_after_timestamp_seconds %g\n",
 			float64(cert.NotAfter.Unix()))
-		if all, err := s.get("GET", "http://"+metrics+"/metrics", ""); err != nil || !strings.Contains(all, ends) {
-			t.Errorf("the metrics do not have %s: %v\n%s", ends, err, all)
-		}
+		all, err := s.get("GET", "http://"+metrics+"/metrics", "")
+		assert.True(t, err == nil && strings.Contains(all, ends), "the metrics do not have", ends, err, all)
 		k.stop()
 	}
 	runShell(t, `test -z "$(find %s -perm /077)"`, filepath.Join(k.dir, "acme"))
@@ -120,11 +117,10 @@ func (s *pebble) start(box string) *x509.CertPool {
 		"-http01=", "-https01=", "-tlsalpn01=", "-doh=", "-defaultIPv6=")
 	s.program.run("env", "PEBBLE_VA_NOSLEEP=1", filepath.Join(s.programs, "pebble"), "-config",
 		filepath.Join(s.dir, "pebble.json"), "-dnsserver", s.names.address)
-	err = eventually(func() error {
+	must(s.t, eventually(func() error {
 		_, err := s.get("POST", "http://"+manage+"/set-servfail", `{"host": "lost.example.com"}`)
 		return err
-	})
-	must(s.t, err)
+	}))
 	var root string
 	err = eventually(func() (err error) {
 		root, err = s.get("GET", "https://"+s.control+"/roots/0", "")

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -53,9 +54,7 @@ func TestNoBodyTakesMoreMemoryThanTheUnitAllows(t *testing.T) {
 			wg.Wait()
 			peak := k.peakMemory()
 			t.Logf("%+v; %d MiB", got, peak>>20)
-			if peak > unitMemory {
-				t.Errorf("it used %d MiB, the unit allows %d", peak>>20, unitMemory>>20)
-			}
+			assert.True(t, peak <= unitMemory, "it used", peak>>20, unitMemory>>20)
 			k.accept(newOrder("9", "grill"))
 		})
 	}
@@ -88,12 +87,9 @@ func TestOrdersMonitoringAndCommandsAreAnsweredWhateverOthersHoldOpen(t *testing
 		must(t, err)
 		_, err = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode != 200 || err != nil {
-			t.Errorf("%s, %v", resp.Status, err)
-		}
-		if _, err := k.control().Stations(t.Context()); err != nil {
-			t.Error(err)
-		}
+		assert.True(t, resp.StatusCode == 200 && err == nil, resp.Status, err)
+		_, err = k.control().Stations(t.Context())
+		must(t, err)
 	}
 }
 
@@ -144,17 +140,13 @@ func TestListingsOfAllJobsTakeLittleMemory(t *testing.T) {
 			if err = answer.Err(); err == nil && last != "]" {
 				err = io.ErrUnexpectedEOF
 			}
-			if err != nil || jobs != size {
-				t.Errorf("%d jobs, %v", jobs, err)
-			}
+			assert.True(t, err == nil && jobs == size, jobs, err)
 		})
 	}
 	wg.Wait()
 	after := k.peakMemory()
 	t.Logf("before: %d MiB, after: %d MiB", before>>20, after>>20)
-	if after > unitMemory || after-before > 50<<20 {
-		t.Errorf("the listings took %d MiB, to %d", (after-before)>>20, after>>20)
-	}
+	assert.True(t, after <= unitMemory && after-before <= 50<<20, "the listings took", (after-before)>>20, after>>20)
 }
 
 // unitMemory is MemoryMax of the unit.

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/receiver/relay/natstest"
 	"ticketrail/receiver/source"
@@ -40,9 +41,7 @@ func TestNginxBeforeTheRelaysGivesUpNoneAndLogsNoSecret(t *testing.T) {
 		resp, err := client.Do(req)
 		must(t, err)
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: status %d", what, resp.StatusCode)
-		}
+		assert.Equal(t, resp.StatusCode, http.StatusOK, what)
 	}
 	set := func(x, y int64) { a.status.Store(x); b.status.Store(y) }
 	// A worker asks the relays in turn, so two orders ask each of them first.
@@ -59,9 +58,8 @@ func TestNginxBeforeTheRelaysGivesUpNoneAndLogsNoSecret(t *testing.T) {
 	}
 	post("a large order", 8<<20)
 	for _, s := range []*standIn{a, b} {
-		if got := s.forwarded.Load(); got != "127.0.0.1" {
-			t.Errorf("the relay thinks that %v sent the order", got)
-		}
+		got := s.forwarded.Load()
+		assert.True(t, got == "127.0.0.1", "the relay thinks that", got)
 	}
 	box, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.address+source.PathNext, nil)
 	must(t, err)
@@ -69,15 +67,13 @@ func TestNginxBeforeTheRelaysGivesUpNoneAndLogsNoSecret(t *testing.T) {
 	resp, err := client.Do(box)
 	must(t, err)
 	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK || !a.hasToken.Load() && !b.hasToken.Load() {
-		t.Errorf("a box is answered %d; its token came: %v %v", resp.StatusCode, a.hasToken.Load(), b.hasToken.Load())
-	}
+	assert.True(t, resp.StatusCode == http.StatusOK && (a.hasToken.Load() || b.hasToken.Load()), "a box is answered",
+		resp.StatusCode, a.hasToken.Load(), b.hasToken.Load())
 	a.Close()
 	post("the first has ended", 1)
 	post("the first has ended", 1)
-	if logs := p.logs(); strings.Contains(logs, secret) {
-		t.Errorf("the secret is in a log:\n%s", logs)
-	}
+	logs := p.logs()
+	assert.True(t, !strings.Contains(logs, secret), "the secret is in a log", logs)
 }
 
 // TestAProxyThatIsRestartedLosesNoOrderOfTheCloudAndPrintsNoneTwice: nor does a relay behind it, whatever HTTP the
@@ -123,13 +119,10 @@ func TestAProxyThatIsRestartedLosesNoOrderOfTheCloudAndPrintsNoneTwice(t *testin
 			v.box.checkPaper(overTwo.acked, overTwo.lost, overTwo.perSender)
 			v.box.wantEachOnce()
 			for _, spoken := range []*protocol{one, two} {
-				if n := spoken.others.Load(); n > 0 {
-					t.Errorf("%d answers are not HTTP/%d", n, spoken.major)
-				}
+				assert.Equal(t, spoken.others.Load(), 0, "answers of another version than", spoken.major)
 			}
-			if logs := p.logs(); strings.Contains(logs, cloudSecret) {
-				t.Errorf("the secret is in a log:\n%s", logs)
-			}
+			logs := p.logs()
+			assert.True(t, !strings.Contains(logs, cloudSecret), "the secret is in a log", logs)
 		})
 	}
 }

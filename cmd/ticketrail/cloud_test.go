@@ -20,6 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"ticketrail/deploy"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -138,9 +139,8 @@ func TestServersWithFullDisksLoseNothingAndWorkAgainAfterARestart(t *testing.T) 
 	v.senders.waitForMore(20)
 	c.wantStatus(fmt.Sprintf("FAIL servers n%d is down or behind", i+1))
 	c.makeRoom(i)
-	if err := c.isOff(i); err != nil {
-		t.Errorf("without a restart: %v", err)
-	}
+	err := c.isOff(i)
+	assert.True(t, err == nil, "without a restart", err)
 	c.restart(i)
 	c.wantStatus("3 of 3 have every request")
 	v.senders.waitForMore(20)
@@ -377,15 +377,13 @@ func (c *cloud) makeRoom(nodes ...int) {
 // wantStatus waits until `ticketrail relay status` says something.
 func (c *cloud) wantStatus(want string) {
 	c.t.Helper()
-	if err := eventually(func() error {
+	must(c.t, eventually(func() error {
 		_, out, errs := runCommand(c.t, "relay", "status", "--config", c.relays[0].conf)
 		if text := strings.Join(strings.Fields(out), " "); !strings.Contains(text, want) {
 			return fmt.Errorf("relay status does not say %q but\n%s%s", want, out, errs)
 		}
 		return nil
-	}); err != nil {
-		c.t.Error(err)
-	}
+	}))
 }
 
 // A venueUnderLoad is a box, and the tills that send to the relay.
@@ -432,9 +430,8 @@ func (c *cloud) check(v *venueUnderLoad, more ...order) {
 		c.ready()
 	}
 	c.wantPrinted(v, append(more, v.senders.acked...))
-	if err := untilNone(c.waiting); err != nil {
-		c.t.Errorf("requests that wait for their box: %v", err)
-	}
+	err := untilNone(c.waiting)
+	assert.True(c.t, err == nil, "requests that wait for their box", err)
 	v.senders.k = v.box // whose paper it is
 	v.senders.check()
 	v.box.stop()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/receiver"
 )
@@ -23,9 +24,7 @@ func TestAPowerCutLosesNothing(t *testing.T) {
 	t.Parallel()
 	k, c, lost := powerCut(t, realProgram)
 	k.wantNoLoss()
-	if len(lost) > 0 {
-		t.Errorf("%d of %d orders that were answered 200 are not on the disk", len(lost), len(c.acked))
-	}
+	assert.True(t, len(lost) == 0, "answered 200 and not on the disk", len(lost), len(c.acked))
 	k.waitUntilPrinted()
 	k.checkPaper(c.acked, c.lost, nil)
 }

@@ -8,6 +8,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver"
 	"ticketrail/receiver/plan"
 )
@@ -57,11 +58,8 @@ func TestTheMappingOfUnreadFieldsIsAConfigurationThatSilencesNoWarning(t *testin
 	defaults := plan.DefaultFields()
 	want = strings.NewReplacer("ALLERGENS", strings.Join(defaults["allergens"], ", "),
 		"CUSTOMERS", strings.Join(defaults["customer"], ", ")).Replace(want)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, got)
+	assert.True(t, diff == "", diff)
 	c, err := config.Parse("k.yaml", []byte(got))
-	if err != nil && strings.Contains(err.Error(), "ticket") {
-		t.Errorf("%v, %+v", err, c)
-	}
+	assert.True(t, err == nil || !strings.Contains(err.Error(), "ticket"), err, c)
 }

@@ -30,6 +30,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/app"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver"
@@ -328,9 +329,8 @@ func (k *daemonProcess) kill() {
 func (k *daemonProcess) stop() {
 	k.t.Helper()
 	k.cmd.Process.Signal(os.Interrupt)
-	if err := <-k.exited; err != nil {
-		k.t.Errorf("the daemon ended with %v\n%s", err, k.log)
-	}
+	err := <-k.exited
+	assert.True(k.t, err == nil, "the daemon ended with", err, k.log)
 	k.cmd = nil
 }
 
@@ -339,16 +339,15 @@ func (k *daemonProcess) stop() {
 func (k *daemonProcess) wantNoLoss() {
 	k.t.Helper()
 	for line := range strings.Lines(k.log.String()) {
-		if strings.Contains(line, "level=ERROR") && !strings.Contains(line, "relay") {
-			k.t.Errorf("after a start: %s", line)
-		}
+		assert.True(k.t, !strings.Contains(line, "level=ERROR") || strings.Contains(line, "relay"), "after a start",
+			line)
 	}
 }
 
 // wantSaid waits until status or doctor, as a person calls it, says all of it.
 func (k *daemonProcess) wantSaid(command string, want ...string) {
 	k.t.Helper()
-	err := eventually(func() error {
+	must(k.t, eventually(func() error {
 		cmd := exec.Command(realProgram, command, "--config", k.conf)
 		cmd.Env = append(os.Environ(), k.env...)
 		out, _ := cmd.CombinedOutput() // 1: something is wrong
@@ -359,10 +358,7 @@ func (k *daemonProcess) wantSaid(command string, want ...string) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		k.t.Error(err)
-	}
+	}))
 }
 
 // An order of these tests has one item for each of its stations and a number that can
@@ -542,9 +538,7 @@ func (c *senderGroup) check() {
 	c.k.waitUntilPrinted()
 	c.k.checkPaper(c.acked, c.lost, c.perSender)
 	for _, chain := range c.perSender {
-		if len(chain) == 0 {
-			c.k.t.Error("a sender got nothing through: the test proved less than it says")
-		}
+		assert.True(c.k.t, len(chain) != 0, "a sender got nothing through: the test proved less than it says")
 	}
 	c.k.t.Logf("%d orders answered, %d never answered", len(c.acked), len(c.lost))
 }
@@ -568,16 +562,14 @@ func (k *daemonProcess) waitUntilPrinted() {
 		k.t.Fatalf("open jobs: %v, %+v", err, open)
 	}
 
-	if err := eventually(func() error {
+	must(k.t, eventually(func() error {
 		for _, s := range k.stations {
 			if text := k.printers[s].Unfinished(); text != "" {
 				return fmt.Errorf("%s has a ticket without its cut: %q", s, text)
 			}
 		}
 		return nil
-	}); err != nil {
-		k.t.Error(err)
-	}
+	}))
 }
 
 // printed are a printer's tickets of an order.
@@ -593,9 +585,8 @@ var orderNumber = regexp.MustCompile(`K-[0-9a-z]+-[0-9]+-[0-9a-f]{4}`)
 func (k *daemonProcess) printedBy(station string) map[string]printed {
 	k.t.Helper()
 	p := k.printers[station]
-	if bad := p.Problems(); len(bad) > 0 {
-		k.t.Errorf("%s got invalid bytes: %v", station, bad)
-	}
+	bad := p.Problems()
+	assert.True(k.t, len(bad) == 0, station, bad)
 	out := map[string]printed{}
 	for i, tk := range p.Tickets() {
 		number := orderNumber.FindString(tk.Text)
@@ -627,12 +618,8 @@ func (k *daemonProcess) checkPaper(acked, unanswered []order, chains [][]order) 
 				continue
 			}
 			got := paper[o.number]
-			if i < len(acked) && got.whole == 0 {
-				k.t.Errorf("%s was answered 200 and did not come out of %s", o.number, s)
-			}
-			if got.unmarked > 1 {
-				k.t.Errorf("%s came out of %s %d times unmarked", o.number, s, got.unmarked)
-			}
+			assert.True(k.t, i >= len(acked) || got.whole != 0, o.number, "was answered 200 and did not come out of", s)
+			assert.True(k.t, got.unmarked <= 1, o.number, "came out of", s, "unmarked", got.unmarked)
 		}
 		for _, chain := range chains { // each order was answered before the next was sent
 			last, lastNumber := -1, ""
@@ -641,9 +628,7 @@ func (k *daemonProcess) checkPaper(acked, unanswered []order, chains [][]order) 
 				if !ok || !slices.Contains(o.stations, s) {
 					continue
 				}
-				if got.first < last {
-					k.t.Errorf("%s: %s came out before %s, which was accepted earlier", s, o.number, lastNumber)
-				}
+				assert.True(k.t, got.first >= last, s, o.number, "came out before, but was accepted after", lastNumber)
 				last, lastNumber = got.first, o.number
 			}
 		}
@@ -657,9 +642,8 @@ func (k *daemonProcess) wantEachOnce() {
 	for _, s := range k.stations {
 		paper := k.printedBy(s)
 		for _, number := range slices.Sorted(maps.Keys(paper)) {
-			if got := paper[number]; got.whole != 1 || got.unmarked != 1 {
-				k.t.Errorf("%s: %s came out %d times, %d unmarked; want once", s, number, got.whole, got.unmarked)
-			}
+			got := paper[number]
+			assert.True(k.t, got.whole == 1 && got.unmarked == 1, "not once and unmarked", s, number, got)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ticketrail/cmd/internal/admin"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -32,9 +33,8 @@ func TestA200IsAPromiseWithTheCopyOnAnotherDisk(t *testing.T) {
 	k := newDaemon(t, "", "grill", "bar", "cold")
 	edit(t, k.conf, "storage: {", fmt.Sprintf("storage: { copy: %q,", filepath.Join(mount, "copy")))
 	killUnderLoad(t, k, 15)
-	if logs, _ := filepath.Glob(filepath.Join(mount, "copy", "*.log")); len(logs) == 0 {
-		t.Error("there is no log on the other disk")
-	}
+	logs, _ := filepath.Glob(filepath.Join(mount, "copy", "*.log"))
+	assert.True(t, len(logs) != 0, "there is no log on the other disk")
 }
 
 func killUnderLoad(t *testing.T, k *daemonProcess, kills int) {
@@ -73,9 +73,7 @@ func TestAGracefulRestartCostsNoOrderAndDoubtsNothing(t *testing.T) {
 	c.waitForMore(5)
 	c.check()
 	k.wantEachOnce()
-	if len(c.lost) > 0 || c.refused > 0 {
-		t.Errorf("%d orders were given up, %d connections refused", len(c.lost), c.refused)
-	}
+	assert.True(t, len(c.lost) == 0 && c.refused == 0, "given up", len(c.lost), "refused", c.refused)
 	k.stop()
 }
 
@@ -94,7 +92,7 @@ func TestTheDaemonOutlivesTheReaderOfItsStandardOutput(t *testing.T) {
 	k.start()
 	k.accept(newOrder("S-a-0000", "grill"))
 
-	err = eventually(func() error {
+	must(t, eventually(func() error {
 		select {
 		case err := <-k.exited:
 			k.exited <- err // the cleanup waits for it
@@ -106,8 +104,7 @@ func TestTheDaemonOutlivesTheReaderOfItsStandardOutput(t *testing.T) {
 			err = fmt.Errorf("the ticket does not wait with the reason: %+v", jobs)
 		}
 		return err
-	})
-	must(t, err)
+	}))
 	k.stop()
 }
 
@@ -117,14 +114,12 @@ func TestASIGHUPReadsTheConfigurationAgain(t *testing.T) {
 	k.start()
 	edit(t, k.conf, "routes:\n", "rotes: []\nroutes:\n")
 	must(t, k.cmd.Process.Signal(syscall.SIGHUP))
-	if err := eventually(func() error {
+	must(t, eventually(func() error {
 		if !strings.Contains(k.log.String(), "rotes: unknown key") {
 			return errors.New("the log does not say what is wrong with the file")
 		}
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 	k.stop()
 }
 
@@ -143,9 +138,7 @@ func TestTheDaemonEndsInOrderWhenItsTerminalIsClosed(t *testing.T) {
 	select {
 	case err := <-k.exited:
 		k.cmd = nil
-		if err != nil {
-			t.Errorf("it ended with %v", err)
-		}
+		assert.True(t, err == nil, "it ended with", err)
 	case <-time.After(testTimeout):
 		t.Error("it goes on")
 	}
@@ -195,9 +188,8 @@ func restoreAtStart(t *testing.T, orders, kills int) {
 		t.Fatalf("quarantined: %v, want one file", kept)
 	}
 	for _, o := range acked {
-		if got := k.deliver(o); got.status != 200 || !got.duplicate {
-			t.Errorf("a retry of %s got %+v", o.number, got)
-		}
+		got := k.deliver(o)
+		assert.True(t, got.status == 200 && got.duplicate, "a retry of", o.number, got)
 	}
 	must(t, k.control().Resume(t.Context(), "bar"))
 	after := newOrder("K-b-0-0000", "grill")
@@ -249,9 +241,8 @@ func TestADatabaseThatHasKilledTwoStartsIsPutAside(t *testing.T) {
 	if kept, _ := filepath.Glob(store + ".corrupt-*"); len(kept) != 1 {
 		t.Fatalf("quarantined: %v, want one file", kept)
 	}
-	if got := k.deliver(acked); got.status != 200 || !got.duplicate {
-		t.Errorf("a retry got %+v", got)
-	}
+	got := k.deliver(acked)
+	assert.True(t, got.status == 200 && got.duplicate, "a retry got", got)
 	must(t, k.control().Resume(t.Context(), "grill"))
 	k.waitUntilPrinted()
 	k.checkPaper([]order{acked}, unanswered, nil)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAReceiverThatWasAwayIsToldEveryOutcomeAlsoAfterAKill(t *testing.T) {
@@ -20,13 +22,10 @@ func TestAReceiverThatWasAwayIsToldEveryOutcomeAlsoAfterAKill(t *testing.T) {
 		defer mu.Unlock()
 		var event struct{ Type string }
 		body, err := io.ReadAll(r.Body)
-		if err != nil || json.Unmarshal(body, &event) != nil {
-			t.Errorf("it was sent %s, %v", body, err)
-		}
+		assert.True(t, err == nil && json.Unmarshal(body, &event) == nil, "it was sent", string(body), err)
 		id, known := ids[event.Type]
-		if ids[event.Type] = r.Header.Get("webhook-id"); known && ids[event.Type] != id {
-			t.Errorf("%s came as %s and as %s", event.Type, id, ids[event.Type])
-		}
+		ids[event.Type] = r.Header.Get("webhook-id")
+		assert.True(t, !known || ids[event.Type] == id, event.Type, id, ids[event.Type])
 		if away {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -43,15 +42,14 @@ func TestAReceiverThatWasAwayIsToldEveryOutcomeAlsoAfterAKill(t *testing.T) {
 	k.waitUntilPrinted()
 	until := func(done func() bool) {
 		t.Helper()
-		err := eventually(func() error {
+		must(t, eventually(func() error {
 			mu.Lock()
 			defer mu.Unlock()
 			if !done() {
 				return fmt.Errorf("it was asked %v and told %v", ids, told)
 			}
 			return nil
-		})
-		must(t, err)
+		}))
 	}
 	until(func() bool { return ids["ticket.accepted"] != "" })
 	k.kill()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -65,13 +66,10 @@ func TestAnOrderEntersFewFilesAndOnlyThoseThatArchitectureLists(t *testing.T) {
 	}
 
 	t.Logf("%d files:\n%s", len(entered), strings.Join(entered, "\n"))
-	if len(entered) > mostFiles || len(entered) < 20 {
-		t.Errorf("an order enters %d files, at most %d are wanted", len(entered), mostFiles)
-	}
+	assert.True(t, len(entered) <= mostFiles && len(entered) >= 20, "an order enters", len(entered), mostFiles)
 	for block := range blocks {
-		if unlisted(filesOf(map[string]bool{block: true})[0]) {
-			t.Errorf("an order executes %s, and ARCHITECTURE.md does not list the file", block)
-		}
+		file := filesOf(map[string]bool{block: true})[0]
+		assert.True(t, !unlisted(file), "ARCHITECTURE.md does not list the file of", block)
 	}
 }
 

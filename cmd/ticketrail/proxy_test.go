@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -42,19 +43,15 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 				{"a stranger", stranger, "", one.body(0), http.StatusForbidden},
 				{"a stranger who pretends to be the service", stranger, service, one.body(0), http.StatusForbidden},
 			} {
-				if got := p.as(step.from, step.body, step.forwardedFor); got != step.want {
-					t.Errorf("%s is answered %d, want %d", step.what, got, step.want)
-				}
+				assert.Equal(t, p.as(step.from, step.body, step.forwardedFor), step.want, step.what)
 			}
 			k.kill()
 			two := newOrder("A2", "grill")
 			answered := make(chan int, 1)
 			go func() { answered <- p.as(service, two.body(0), "") }()
 			k.start()
-			if got := <-answered; got != http.StatusOK {
-				t.Errorf("an order during a restart is answered %d", got)
-			}
-			err := eventually(func() error {
+			assert.Equal(t, <-answered, http.StatusOK, "an order during a restart is answered")
+			must(t, eventually(func() error {
 				var paper string
 				for _, tk := range k.printers["grill"].Tickets() {
 					paper += tk.Text
@@ -65,10 +62,7 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 					return fmt.Errorf("on paper:\n%s", paper)
 				}
 				return nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
+			}))
 			k.wantSaid("doctor", "FAIL webhook", "the service refuses this certificate too")
 			k.env = []string{"SSL_CERT_FILE=" + filepath.Join(p.dir, "cert.pem")}
 			k.wantSaid("doctor", "OK webhook https://"+p.address+" leads here")
@@ -76,12 +70,9 @@ func TestBehindAProxyCallersKeepTheirAddressAndTheSecretIsInNoLog(t *testing.T) 
 			k.kept.Close()
 			k.kept = nil
 			k.wantSaid("doctor", "FAIL webhook", "is answered by something else (https://")
-			if got := p.as(service, two.body(0), ""); got < 500 {
-				t.Errorf("while the daemon is down the service is answered %d, and does not try again", got)
-			}
-			if strings.Contains(p.logs()+k.log.String(), proxySecret) {
-				t.Errorf("the secret is in a log:\n%s", p.logs())
-			}
+			got := p.as(service, two.body(0), "")
+			assert.True(t, got >= 500, "while the daemon is down the service is answered", got)
+			assert.True(t, !strings.Contains(p.logs()+k.log.String(), proxySecret), "the secret is in a log", p.logs())
 		})
 	}
 }
@@ -107,7 +98,7 @@ func (p *program) as(from string, body []byte, forwardedFor string) (status int)
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: testTimeout}
 	c := &http.Client{Timeout: testTimeout, Transport: &http.Transport{DialContext: d.DialContext,
 		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	err := eventually(func() error {
+	must(p.t, eventually(func() error {
 		req, err := webhookRequest("https://"+p.address+"/webhooks/print/"+proxySecret, body)
 		if err != nil {
 			return err
@@ -124,9 +115,6 @@ func (p *program) as(from string, body []byte, forwardedFor string) (status int)
 			return errors.New(resp.Status)
 		}
 		return nil
-	})
-	if err != nil {
-		p.t.Error(err)
-	}
+	}))
 	return status
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 )
 
 const repository = "../.."
@@ -27,9 +28,7 @@ func TestTheConfigurationInDocumentsIsValid(t *testing.T) {
 				continue
 			}
 			for line := range strings.Lines(err.Error()) {
-				if !missing.MatchString(line) {
-					t.Errorf("%s: %s\n%s", name, line, block)
-				}
+				assert.True(t, missing.MatchString(line), name, line, block)
 			}
 		}
 	}
@@ -53,9 +52,7 @@ func TestTheCommandsInDocumentsExist(t *testing.T) {
 			if err == nil {
 				err = cmd.ParseFlags(rest)
 			}
-			if err != nil {
-				t.Errorf("%s: ticketrail %s: %v", name, line, err)
-			}
+			assert.True(t, err == nil, name, line, err)
 		}
 	}
 }
@@ -71,15 +68,12 @@ func TestArchitectureNamesOnlyFilesThatExist(t *testing.T) {
 			if strings.Contains(name, "/") {
 				folder = filepath.Dir(name)
 			}
-			if _, err := os.Stat(filepath.Join(repository, folder, filepath.Base(name))); err != nil {
-				t.Errorf("%s: %v", line, err)
-			}
+			_, err := os.Stat(filepath.Join(repository, folder, filepath.Base(name)))
+			assert.True(t, err == nil, line, err)
 			found++
 		}
 	}
-	if found < 20 {
-		t.Errorf("ARCHITECTURE.md names %d files, fewer than an order passes through", found)
-	}
+	assert.True(t, found >= 20, "ARCHITECTURE.md names", found)
 }
 
 // documents reads every Markdown file of the repository, by its path in it.

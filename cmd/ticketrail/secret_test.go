@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 // TestNoSecretOfTheConfigurationIsShown runs the daemon and every command that may know a secret, and checks all
@@ -59,9 +61,7 @@ notify:
 		{plantedOwn, `{"records":"ORDERED5"}`, "400"},
 	} {
 		r.webhook = public + "/" + step[0]
-		if err := r.post(step[1], step[2]); err != nil {
-			t.Error(err)
-		}
+		must(t, r.post(step[1], step[2]))
 	}
 	for _, command := range []string{
 		"check", "check --online", "venues check", "venues check --json", "venues list", "venues list --json",
@@ -90,43 +90,32 @@ notify:
 	t.Setenv("TICKETRAIL_SERVICE_BASE_URL", refusing.URL)
 	listed, files := bundle(t, "--config", conf)
 	for _, name := range []string{"versions.txt", "config.yaml", "status.txt", "doctor.txt", "log.txt"} {
-		if !strings.Contains(listed, name) || !strings.Contains(files["README.txt"], name) {
-			t.Errorf("%s must be in the list\n%s", name, listed)
-		}
+		assert.True(t, strings.Contains(listed, name) && strings.Contains(files["README.txt"], name), name, listed)
 	}
-	if !strings.Contains(files["config.yaml"], "Harbour Grill") || !strings.Contains(files["status.txt"], "orders") {
-		t.Errorf("%s\n%s", files["config.yaml"], files["status.txt"])
-	}
+	assert.Contains(t, files["config.yaml"], "Harbour Grill")
+	assert.Contains(t, files["status.txt"], "orders")
 	for name, text := range files {
-		if said[name] = text; strings.Contains(text, "ORDERED") {
-			t.Errorf("%s has an order's contents:\n%s", name, text)
-		}
+		said[name] = text
+		assert.True(t, !strings.Contains(text, "ORDERED"), "an order's contents", name, text)
 	}
 	resp, err := http.Get("http://" + r.metrics + "/metrics")
 	must(t, err)
 	metrics, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
-	if said["metrics"] = string(metrics); err != nil {
-		t.Error(err)
-	}
-	if err := eventually(func() error {
+	said["metrics"] = string(metrics)
+	must(t, err)
+	must(t, eventually(func() error {
 		if !strings.Contains(r.log.String(), `"component":"pos"`) {
 			return errors.New("the daemon has not asked the service")
 		}
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
-	if err := r.stop(); err != nil {
-		t.Error(err)
-	}
+	}))
+	must(t, r.stop())
 	if said["log"] = r.log.String(); strings.Contains(said["log"], "ORDERED") { // which journalctl would show
 		t.Errorf("the log has an order's contents:\n%s", said["log"])
 	}
 	for what, text := range said {
-		if strings.TrimSpace(text) == "" {
-			t.Errorf("%s says nothing", what)
-		}
+		assert.True(t, strings.TrimSpace(text) != "", "nothing is said by", what)
 		if at := secretPattern().FindStringIndex(text); at != nil {
 			t.Errorf("%s shows a secret: …%s…", what, text[max(0, at[0]-200):min(len(text), at[1]+50)])
 		}

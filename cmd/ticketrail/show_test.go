@@ -10,6 +10,7 @@ import (
 
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/deploy/assert"
 )
 
 func TestSinceAcceptsDurationsAndTimes(t *testing.T) {
@@ -27,14 +28,12 @@ func TestSinceAcceptsDurationsAndTimes(t *testing.T) {
 		"2026-11-20 18:30:05":  time.Date(2026, 11, 20, 18, 30, 5, 0, zone),
 		"2026-11-20T18:30:00Z": time.Date(2026, 11, 20, 18, 30, 0, 0, time.UTC),
 	} {
-		if got, err := parseSince(s, now); err != nil || !got.Equal(want) {
-			t.Errorf("--since %q is %v (%v), want %v", s, got, err, want)
-		}
+		got, err := parseSince(s, now)
+		assert.True(t, err == nil && got.Equal(want), s, got, err, want)
 	}
 	for _, s := range []string{"yesterday", "-2h", "-1d", "25:00", "7", "2026-13-01"} {
-		if got, err := parseSince(s, now); err == nil {
-			t.Errorf("--since %q is taken for %v", s, got)
-		}
+		got, err := parseSince(s, now)
+		assert.True(t, err != nil, s, got)
 	}
 }
 
@@ -45,19 +44,14 @@ func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 	tb.row(hostile, hostile)
 	must(t, tb.end())
 	must(t, printLine(&out, "%s", hostile))
-	if err := showJSON(&out,
-		map[string]any{"x": hostile, "y": jsonOrString([]byte(`"` + "\u009b\x7f" + `"`)),
-			"z": jsonOrString([]byte("\x1b\xff"))}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, showJSON(&out, map[string]any{"x": hostile, "y": jsonOrString([]byte(`"` + "\u009b\x7f" + `"`)),
+		"z": jsonOrString([]byte("\x1b\xff"))}))
 	for _, r := range out.String() {
 		if r != '\n' && (r < ' ' || r >= 0x7f && r <= 0x9f) {
 			t.Fatalf("%U gets through:\n%q", r, out.String())
 		}
 	}
-	if n := strings.Count(out.String(), "\n"); n != 8 {
-		t.Errorf("%d lines, want 8: a value may not make lines\n%q", n, out.String())
-	}
+	assert.Equal(t, strings.Count(out.String(), "\n"), 8, out.String())
 }
 
 func TestJSONKeepsControlCharactersAsEscapes(t *testing.T) {
@@ -65,9 +59,8 @@ func TestJSONKeepsControlCharactersAsEscapes(t *testing.T) {
 	var out strings.Builder
 	must(t, showJSON(&out, hostile))
 	var back string
-	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back != hostile {
-		t.Errorf("%q comes back as %q, %v", hostile, back, err)
-	}
+	err := json.Unmarshal([]byte(out.String()), &back)
+	assert.True(t, err == nil && back == hostile, hostile, back, err)
 }
 
 func TestDurationsAreShort(t *testing.T) {
@@ -75,17 +68,13 @@ func TestDurationsAreShort(t *testing.T) {
 		-time.Second: "0s", 59 * time.Second: "59s", 61 * time.Second: "1m",
 		125 * time.Minute: "2h5m", 50 * time.Hour: "2d2h",
 	} {
-		if got := finding.Age(d); got != want {
-			t.Errorf("span(%v) = %s, want %s", d, got, want)
-		}
+		assert.Equal(t, finding.Age(d), want, d)
 	}
 }
 
 func TestOfManyJobNumbersTheFirstAndTheLastAreSaid(t *testing.T) {
 	for want, ids := range map[string][]uint64{"now job 7": {7}, "now jobs 7 … 31": {7, 8, 30, 31}} {
-		if got := jobNumbers(ids); got != want {
-			t.Errorf("%v: %s, want %s", ids, got, want)
-		}
+		assert.Equal(t, jobNumbers(ids), want, ids)
 	}
 }
 
@@ -95,9 +84,7 @@ func TestAListOfScreensSaysWhatACookMayHaveMissed(t *testing.T) {
 		"7":             {Open: 7},
 		"7, 3 not seen": {Open: 7, Unseen: 3},
 	} {
-		if got := ticketsOf(s); got != want {
-			t.Errorf("%+v: %q, want %q", s, got, want)
-		}
+		assert.Equal(t, ticketsOf(s), want, s)
 	}
 }
 
@@ -109,14 +96,10 @@ func TestFindingsKeepTheirWordsInColour(t *testing.T) {
 	}
 	plain := "FAIL  grill   paper out\n              to fix: put in a new roll\nWARN  clock   not synchronized�[2J\n" +
 		"OK    orders  42\n"
-	if got := findingsText(findings, false); got != plain {
-		t.Errorf("the findings are\n%s", got)
-	}
+	assert.Equal(t, findingsText(findings, false), plain, "the findings are")
 	coloured := strings.NewReplacer("FAIL", "\x1b[1;31mFAIL\x1b[0m", "WARN", "\x1b[33mWARN\x1b[0m",
 		"OK", "\x1b[32mOK\x1b[0m").Replace(plain)
-	if got := findingsText(findings, true); got != coloured {
-		t.Errorf("in colour they are\n%q", got)
-	}
+	assert.Equal(t, findingsText(findings, true), coloured, "in colour they are")
 }
 
 func TestASubjectThatFailsIsNotOKToo(t *testing.T) {
@@ -128,9 +111,7 @@ func TestASubjectThatFailsIsNotOKToo(t *testing.T) {
 	}, false)
 	want := "FAIL  orders  the disk is full\nFAIL  disk    paper out\n" +
 		"      orders  0 orders\nOK    disk    900 MB free\n"
-	if got != want {
-		t.Errorf("got\n%s", got)
-	}
+	assert.Equal(t, got, want)
 }
 
 func TestACSVReadsBackAsItWasWritten(t *testing.T) {
@@ -142,7 +123,6 @@ func TestACSVReadsBackAsItWasWritten(t *testing.T) {
 	var b strings.Builder
 	must(t, r.writeCSV(&b, []string{"w", "x", "y", "z"}))
 	got, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
-	if err != nil || len(got) != 3 || !slices.Equal(got[1], rows[0]) || !slices.Equal(got[2], rows[1]) {
-		t.Errorf("%q, %v", got, err)
-	}
+	assert.True(t, err == nil && len(got) == 3 && slices.Equal(got[1], rows[0]) && slices.Equal(got[2], rows[1]), got,
+		err)
 }

@@ -13,15 +13,16 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestWrongUseOfEveryCommandEndsWith2AndNamesTheHelp(t *testing.T) {
 	wrong := func(t *testing.T, args ...string) {
 		t.Helper()
 		code, out, errs := runCommand(t, args...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, "try: ticketrail") {
-			t.Errorf("ticketrail %s ends with %d, stdout %q, and says\n%s", strings.Join(args, " "), code, out, errs)
-		}
+		assert.True(t, code == exitUsage && out == "", args, code, out)
+		assert.Contains(t, errs, "try: ticketrail")
 	}
 	everyCommand(func(cmd *cobra.Command, path []string) {
 		t.Run(cmd.CommandPath(), func(t *testing.T) {
@@ -51,9 +52,8 @@ func TestTheHelpOfEveryCommandFitsIn80Columns(t *testing.T) {
 		_, out, _ := runCommand(t, append(path, "--help")...)
 		for line := range strings.Lines(out) {
 			line = strings.TrimSuffix(line, "\n")
-			if n := utf8.RuneCountInString(line); n > 80 && !strings.HasPrefix(line, "Use \"") {
-				t.Errorf("%s --help: %d columns: %s", cmd.CommandPath(), n, line)
-			}
+			n := utf8.RuneCountInString(line)
+			assert.True(t, n <= 80 || strings.HasPrefix(line, "Use \""), cmd.CommandPath(), n, line)
 		}
 	})
 }
@@ -73,14 +73,11 @@ func TestEveryCommandThatNeedsTheDaemonEndsWith3WithoutOne(t *testing.T) {
 			path = append(path, "7", "--to", "bar")
 		}
 		code, out, errs := runCommand(t, append(path, "--socket", nowhere)...)
-		if code != exitNoReply || (out != "") != (path[0] == "status") || !strings.Contains(errs, "not running") {
-			t.Errorf("%s ends with %d, stdout %q, and says\n%s", path, code, out, errs)
-		}
+		assert.True(t, code == exitNoReply && (out != "") == (path[0] == "status"), path, code, out)
+		assert.Contains(t, errs, "not running")
 		asked++
 	})
-	if asked < 18 {
-		t.Errorf("only %d commands were tried", asked)
-	}
+	assert.True(t, asked >= 18, asked)
 }
 
 // TestTheErrorThatEndsAServiceIsAnErrorInTheJournal: `journalctl -p warning` would else show only its exit code.
@@ -99,9 +96,8 @@ func TestTheErrorThatEndsAServiceIsAnErrorInTheJournal(t *testing.T) {
 	said, _ := os.ReadFile(out.Name())
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	last := "<3>ticketrail: config/invalid: configuration on disk is refused (" + config + ": line 1: printer: "
-	if err == nil || !strings.HasPrefix(lines[0], "<3>line 1: ") || !strings.HasPrefix(lines[len(lines)-1], last) {
-		t.Errorf("%v, and the journal has %q", err, said)
-	}
+	assert.True(t, err != nil && strings.HasPrefix(lines[0], "<3>line 1: "), err, lines)
+	assert.True(t, strings.HasPrefix(lines[len(lines)-1], last), lines)
 }
 
 // everyCommand calls f for each command that does something itself.

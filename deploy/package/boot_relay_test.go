@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 const relayBoxConfig = `receiver: { listen: "" }
@@ -92,12 +94,9 @@ func TestAnOrderComesThroughANodeARelayAndABoxInstalledAsTheirREADMESays(t *test
 	b.again("ticketrail-relay", relay)
 	b.order()
 
-	if lines := b.do("wc --lines </var/log/ticketrail/kitchen.jsonl"); lines != fmt.Sprint(b.sent) {
-		t.Errorf("%d orders made %s tickets:\n%s", b.sent, lines, b.do("cat /var/log/ticketrail/kitchen.jsonl"))
-	}
-	if out := b.do("systemctl list-units --failed --quiet 'ticketrail*' 'nats*'"); out != "" {
-		t.Error(out)
-	}
+	lines := b.do("wc --lines </var/log/ticketrail/kitchen.jsonl")
+	assert.Equal(t, lines, fmt.Sprint(b.sent), b.sent, b.do("cat /var/log/ticketrail/kitchen.jsonl"))
+	assert.Equal(t, b.do("systemctl list-units --failed --quiet 'ticketrail*' 'nats*'"), "")
 }
 
 // A relayBox is a machine with a node, a relay and a box, whose station writes a line for each order.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
@@ -32,12 +33,12 @@ const bootTimeout = 5 * time.Minute
 func boot(t *testing.T, files string) *box {
 	t.Helper()
 	cache, err := os.UserCacheDir()
-	must(t, err)
+	assert.NoError(t, err)
 	root := filepath.Join(cache, "ticketrail", "debian-12")
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
-		must(t, os.MkdirAll(filepath.Dir(root), 0o755))
+		assert.NoError(t, os.MkdirAll(filepath.Dir(root), 0o755))
 		half, err := os.MkdirTemp(filepath.Dir(root), "debian-12.new-") // another run may do the same
-		must(t, err)
+		assert.NoError(t, err)
 		defer os.RemoveAll(half)
 		if err := os.Chmod(half, 0o755); err != nil { // it becomes the root folder
 			t.Fatal(err)
@@ -52,14 +53,14 @@ func boot(t *testing.T, files string) *box {
 		if err != nil {
 			t.Fatalf("no Debian can be installed here: %v\n%s", err, out)
 		}
-		must(t, os.Rename(half, root))
+		assert.NoError(t, os.Rename(half, root))
 	}
 	console := new(bytes.Buffer)
 	c := exec.Command("systemd-nspawn", "--directory="+root, "--volatile=overlay", "--bind-ro="+files+":/mnt", "--boot",
 		"--private-network", "--register=no", "--keep-unit", "--console=pipe", "--quiet")
 	c.Stdout, c.Stderr = console, console
 	c.WaitDelay = time.Second
-	must(t, c.Start())
+	assert.NoError(t, c.Start())
 	b := &box{t: t}
 	t.Cleanup(func() {
 		// The container's systemd outlives nspawn that is killed, and nspawn ends after its systemd.
@@ -108,12 +109,12 @@ func bootWith(t *testing.T, config string) (b *box, files string) {
 	slow.Test(t, "root", "go", "debootstrap", "systemd-nspawn", "nsenter")
 	files = t.TempDir()
 	err := os.Chmod(files, 0o755)
-	must(t, err)
+	assert.NoError(t, err)
 	b = boot(t, files)
 	for name, text := range map[string][]byte{
 		"old.deb": deb(t, "1.0"), "new.deb": deb(t, "1.1"), "ticketrail.yaml": []byte(config),
 	} {
-		must(t, os.WriteFile(filepath.Join(files, name), text, 0o644))
+		assert.NoError(t, os.WriteFile(filepath.Join(files, name), text, 0o644))
 	}
 	t.Setenv("CGO_ENABLED", "0")
 	return b, files
@@ -190,7 +191,7 @@ func (b *box) daemon() int {
 func (b *box) process(unit string) int {
 	b.t.Helper()
 	n, err := strconv.Atoi(b.do("systemctl show --value --property=MainPID " + unit))
-	must(b.t, err)
+	assert.NoError(b.t, err)
 	return n
 }
 
@@ -214,12 +215,4 @@ func run(t *testing.T, name string, args ...string) string {
 		t.Fatalf("%s %q: %v\n%s%s", name, args, err, out.String(), errs.String())
 	}
 	return out.String()
-}
-
-// must ends the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

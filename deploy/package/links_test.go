@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 // followLinks follows the links of the documents of a package that was extracted to root. Each must lead to a file of
@@ -37,9 +39,7 @@ func followLinks(t *testing.T, root string) {
 		}
 		return nil
 	})
-	if err != nil || count < 20 {
-		t.Errorf("%d links: %v", count, err)
-	}
+	assert.True(t, err == nil && count >= 20, count, err)
 }
 
 // hasHeading: the anchor of a heading is its lower-case text without punctuation, with hyphens for spaces.
@@ -57,6 +57,6 @@ func hasHeading(text, anchor string) bool {
 func readText(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	must(t, err)
+	assert.NoError(t, err)
 	return string(text)
 }

@@ -6,18 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
 func TestThePackageIsReproducibleAndHasNoLiveConfiguration(t *testing.T) {
 	slow.Test(t, "go", "dpkg-deb", "lintian")
 	name := built(t, "1.1")
-	if readText(t, name) != string(deb(t, "1.1")) {
-		t.Error("two builds of the same source differ: compare them with diffoscope")
-	}
-	if out := run(t, "lintian", "--no-cfg", "--allow-root", name); out != "" {
-		t.Errorf("lintian says:\n%s", out)
-	}
+	same := readText(t, name) == string(deb(t, "1.1"))
+	assert.True(t, same, "two builds of the same source differ: compare them with diffoscope")
+	assert.Equal(t, run(t, "lintian", "--no-cfg", "--allow-root", name), "", "lintian says")
 	list := run(t, "dpkg-deb", "--contents", name)
 	for _, want := range []string{
 		"./usr/bin/ticketrail", "./usr/lib/systemd/system/ticketrail.service",
@@ -31,20 +29,12 @@ func TestThePackageIsReproducibleAndHasNoLiveConfiguration(t *testing.T) {
 		"./usr/share/bash-completion/completions/ticketrail",
 		"./usr/share/zsh/vendor-completions/_ticketrail", "./usr/share/fish/vendor_completions.d/ticketrail.fish",
 	} {
-		if !strings.Contains(list, " "+want+"\n") {
-			t.Errorf("%s is not in the package", want)
-		}
+		assert.Contains(t, list, " "+want+"\n")
 	}
 	root := t.TempDir()
 	run(t, "dpkg-deb", "--extract", name, root)
 	followLinks(t, root)
-	if strings.Contains(list, " ./etc/") {
-		t.Errorf("the package has files in /etc:\n%s", list)
-	}
-	if v := run(t, "dpkg-deb", "--field", name, "Version"); v != "1.1\n" {
-		t.Errorf("version %q", v)
-	}
-	if filepath.Base(name) != "ticketrail_1.1_amd64.deb" {
-		t.Errorf("file name %s", name)
-	}
+	assert.True(t, !strings.Contains(list, " ./etc/"), "the package has files in /etc", list)
+	assert.Equal(t, run(t, "dpkg-deb", "--field", name, "Version"), "1.1\n")
+	assert.Equal(t, filepath.Base(name), "ticketrail_1.1_amd64.deb")
 }

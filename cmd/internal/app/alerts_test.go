@@ -18,26 +18,24 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/deploy"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 )
 
 func TestEveryAlertHasARunbookAndEveryRunbookItsAlert(t *testing.T) {
 	text, err := os.ReadFile("../../../deploy/README.md")
-	must(t, err)
+	assert.NoError(t, err)
 	var rules, sections []string
 	for _, r := range rulesOf(t, alertRules(t)) {
 		rules = append(rules, r.Alert)
-		if r.Labels["severity"] == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
-			!strings.HasSuffix(r.Annotations["runbook_url"], "#"+strings.ToLower(r.Alert)) {
-			t.Errorf("%s: %v %v", r.Alert, r.Labels, r.Annotations)
-		}
+		assert.True(t, r.Labels["severity"] != "" && r.Annotations["summary"] != "" &&
+			r.Annotations["description"] != "" &&
+			strings.HasSuffix(r.Annotations["runbook_url"], "#"+strings.ToLower(r.Alert)), r)
 	}
 	for _, m := range regexp.MustCompile(`(?m)^### (Ticketrail\w+)$`).FindAllStringSubmatch(string(text), -1) {
 		sections = append(sections, m[1])
 	}
-	if !slices.Equal(rules, sections) {
-		t.Errorf("the alerts are %v, the runbooks %v", rules, sections)
-	}
+	assert.True(t, slices.Equal(rules, sections), "alerts", rules, "runbooks", sections)
 }
 
 // TestTheDaemonHasEverySeriesThatTheRulesAndTheDashboardName also wants each label that they select by, with its
@@ -74,9 +72,7 @@ func TestTheDaemonHasEverySeriesThatTheRulesAndTheDashboardName(t *testing.T) {
 					if m[2] != "" && m[2] != "instance" { // which Prometheus adds
 						want = `(?m)^` + m[1] + `\{(.*,)?` + m[2] + `="` + value + `"`
 					}
-					if !regexp.MustCompile(want).MatchString(exposed) {
-						t.Errorf("the daemon has no %s %s: %s", m[0], value, e)
-					}
+					assert.True(t, regexp.MustCompile(want).MatchString(exposed), "the daemon has no", m[0], value, e)
 				}
 			}
 		}
@@ -95,9 +91,7 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 		if causes == nil {
 			causes = findingOf(r.Expr)
 		}
-		if len(causes) == 0 {
-			t.Errorf("%s has no cause here", r.Alert)
-		}
+		assert.True(t, len(causes) > 0, "no cause is here", r.Alert)
 		b.WriteString("  - interval: 1m\n    input_series:\n")
 		for _, c := range causes {
 			name, values, _ := strings.Cut(c, " ")
@@ -111,7 +105,7 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 	}
 	rules, tests := filepath.Join(dir, "rules.yml"), filepath.Join(dir, "test.yml")
 	for path, text := range map[string]string{rules: alertRules(t), tests: b.String()} {
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		assert.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 
 	dashboard := filepath.Join(dir, "dashboard.yml")
@@ -119,13 +113,12 @@ func TestEachAlertFiresForItsCauseAndClears(t *testing.T) {
 	for i, e := range dashboardExpressions(t) {
 		records += fmt.Sprintf("  { record: 'r%d', expr: %q },\n", i, e)
 	}
-	must(t, os.WriteFile(dashboard, []byte(records+"] } ]\n"), 0o600))
+	assert.NoError(t, os.WriteFile(dashboard, []byte(records+"] } ]\n"), 0o600))
 
 	for _, args := range [][]string{{"check", "rules", "--lint=all", "--lint-fatal", rules},
 		{"check", "rules", dashboard}, {"test", "rules", tests}} {
-		if out, err := exec.Command("promtool", args...).CombinedOutput(); err != nil {
-			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
+		out, err := exec.Command("promtool", args...).CombinedOutput()
+		assert.True(t, err == nil, strings.Join(args, " "), err, string(out))
 	}
 }
 
@@ -172,7 +165,7 @@ func alertRules(t *testing.T) string {
 func deployFile(t *testing.T, name string) string {
 	t.Helper()
 	b, err := deploy.Files.ReadFile("prometheus/" + name)
-	must(t, err)
+	assert.NoError(t, err)
 	return string(b)
 }
 
@@ -182,7 +175,7 @@ func dashboardExpressions(t *testing.T) (out []string) {
 	var d struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
-	must(t, json.Unmarshal([]byte(deployFile(t, "ticketrail.dashboard.json")), &d))
+	assert.NoError(t, json.Unmarshal([]byte(deployFile(t, "ticketrail.dashboard.json")), &d))
 	for _, p := range d.Panels {
 		for _, one := range p.Targets {
 			out = append(out, strings.ReplaceAll(one.Expr, "$instance", ".*"))
@@ -201,6 +194,6 @@ type rule struct {
 func rulesOf(t *testing.T, text string) []rule {
 	t.Helper()
 	var file struct{ Groups []struct{ Rules []rule } }
-	must(t, yaml.Unmarshal([]byte(text), &file))
+	assert.NoError(t, yaml.Unmarshal([]byte(text), &file))
 	return file.Groups[0].Rules
 }

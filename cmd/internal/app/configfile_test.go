@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/deploy/assert"
 )
 
 // TestWhatTheNextStartWouldRefuseIsFound changes the files of the next start, and nothing of some changes is in the
@@ -19,7 +20,7 @@ func TestWhatTheNextStartWouldRefuseIsFound(t *testing.T) {
 		"printers: [ { name: grill, address: \"tcp://127.0.0.1:1\" } ]\nfallback: grill\n"
 	must := func(err error) {
 		t.Helper()
-		must(t, err)
+		assert.NoError(t, err)
 	}
 	write := func(text string) func() { return func() { must(os.WriteFile(path, []byte(text), 0o600)) } }
 	const key = "Tn8vXq2LmZ4cRb7WyHd9KsPf3GjE6uAo"
@@ -41,17 +42,18 @@ func TestWhatTheNextStartWouldRefuseIsFound(t *testing.T) {
 	} {
 		c.change()
 		got := f.problems()
-		if c.kind == "" && len(got) > 0 ||
-			c.kind != "" && (len(got) != 1 || got[0].Kind != c.kind || !strings.Contains(got[0].Text, c.says)) {
-			t.Errorf("%s: %+v, want %s of %s", c.name, got, c.kind, c.says)
+		if c.kind == "" {
+			assert.True(t, len(got) == 0, c.name, got)
+			continue
 		}
+		assert.True(t, len(got) == 1 && got[0].Kind == c.kind && strings.Contains(got[0].Text, c.says), c.name, got)
 	}
 	must(os.WriteFile(secret, []byte(key), 0o600))
 	f.reloaded(os.ErrPermission) // such as a port that may not be opened
 	write(good)()
-	if d := f.problems(); len(d) != 1 || d[0] != (finding.Problem{Kind: "invalid", Text: os.ErrPermission.Error()}) {
-		t.Errorf("a valid file that could not be used: %+v", d)
-	}
+	d := f.problems()
+	assert.True(t, len(d) == 1 && d[0] == (finding.Problem{Kind: "invalid", Text: os.ErrPermission.Error()}),
+		"a valid file that could not be used", d)
 	if f.reloaded(nil); len(f.problems()) > 0 {
 		t.Errorf("after a reload: %+v", f.problems())
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 )
 
@@ -17,22 +18,19 @@ func TestOnlyTwoStartsInARowThatDiedInTheDatabaseMakeItSuspect(t *testing.T) {
 		other + other: false, killed + died + died: true,
 	} {
 		path := filepath.Join(t.TempDir(), "t.db")
-		must(t, os.WriteFile(path+".crash", []byte(told), 0o600))
+		assert.NoError(t, os.WriteFile(path+".crash", []byte(told), 0o600))
 		var set *os.File
 		c := newCrashes(path, func(f *os.File) error { set = f; return nil })
-		if err := c.suspect(); errors.Is(err, queue.ErrDamaged) != want || set == nil {
-			t.Errorf("%q: %v", told, err)
-		}
+		err := c.suspect()
+		assert.True(t, errors.Is(err, queue.ErrDamaged) == want && set != nil, told, err)
 		left := told + startMark
 		if want { // the next file has nothing to do with it
 			left = startMark
 		}
-		if got, err := os.ReadFile(path + ".crash"); err != nil || string(got) != left {
-			t.Errorf("%q becomes %q, %v", told, got, err)
-		}
+		got, err := os.ReadFile(path + ".crash")
+		assert.True(t, err == nil && string(got) == left, told, string(got), err)
 		c.over()
-		if _, err := os.Stat(path + ".crash"); err == nil || set != nil {
-			t.Errorf("%q: it is not over", told)
-		}
+		_, err = os.Stat(path + ".crash")
+		assert.True(t, err != nil && set == nil, told)
 	}
 }

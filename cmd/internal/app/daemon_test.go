@@ -20,6 +20,7 @@ import (
 
 	"ticketrail/cmd/internal/app"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
@@ -69,7 +70,7 @@ func runDaemon(t *testing.T, f func(*testDaemon), stations ...string) {
 // runDaemonWith is runDaemon; setup changes the configuration, the printers and the options before the start.
 func runDaemonWith(t *testing.T, setup, f func(*testDaemon), stations ...string) {
 	dir, err := os.MkdirTemp(t.TempDir(), "")
-	must(t, err)
+	assert.NoError(t, err)
 	defer os.RemoveAll(dir) // a rapid test makes thousands
 
 	synctest.Test(t, func(t *testing.T) {
@@ -94,9 +95,7 @@ func runDaemonWith(t *testing.T, setup, f func(*testDaemon), stations ...string)
 		k.Start()
 		defer k.Stop()
 		f(k)
-		if missing := k.App.Queue().Unaccounted(); missing != 0 {
-			t.Errorf("the books do not balance by %d: %+v", missing, k.App.Queue().Stations())
-		}
+		assert.Equal(t, k.App.Queue().Unaccounted(), 0, "the books do not balance by", k.App.Queue().Stations())
 	})
 }
 
@@ -209,7 +208,7 @@ func (k *testDaemon) Send(body string) string {
 func printRequest(t *testing.T, host, body string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequest("POST", "http://"+host+"/webhooks/print", strings.NewReader(body))
-	must(t, err)
+	assert.NoError(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("x-svc-venueid", strings.ToUpper(venueID))
 	req.Header.Set("x-svc-device-id", device)
@@ -264,18 +263,15 @@ func (k *testDaemon) WantPrinted(station, paper string) {
 	k.T.Helper()
 	synctest.Wait()
 	printer := k.Printers[station]
-	if bad := printer.Problems(); len(bad) > 0 {
-		k.T.Errorf("%s got invalid bytes: %v", station, bad)
-	}
+	bad := printer.Problems()
+	assert.True(k.T, len(bad) == 0, station, bad)
 
 	var out []string
 	for _, t := range printer.Tickets() {
 		out = append(out, wordOf(t))
 	}
 
-	if got := strings.Join(out, " "); got != paper {
-		k.T.Errorf("%s printed %q, want %q", station, got, paper)
-	}
+	assert.Equal(k.T, strings.Join(out, " "), paper, station)
 }
 
 // States counts the jobs by state.

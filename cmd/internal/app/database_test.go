@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestTheQueueKeepsTheLimitsOfTheConfiguration(t *testing.T) {
@@ -16,23 +18,20 @@ func TestTheQueueKeepsTheLimitsOfTheConfiguration(t *testing.T) {
 		again := func(after time.Duration, want string) {
 			k.T.Helper()
 			k.Advance(after)
-			if got := k.Post(id, "A1", 1, at("grill", "Burger")); !strings.HasPrefix(got, want) {
-				k.T.Errorf("after %s it got %s, want %s", after, got, want)
-			}
+			got := k.Post(id, "A1", 1, at("grill", "Burger"))
+			assert.True(k.T, strings.HasPrefix(got, want), after, got, want)
 		}
 		again(time.Minute, answerKnown)
 		k.Restart()
 		again(7*time.Hour, answerKnown)
-		if jobs := k.jobsOf("grill", ""); len(jobs) > 0 {
-			k.T.Errorf("the history still has %+v", jobs)
-		}
+		jobs := k.jobsOf("grill", "")
+		assert.True(k.T, len(jobs) == 0, "the history still has", jobs)
 		k.WantPrinted("grill", "A1")
 
 		k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
 		k.Accept("A2", at("grill", "Burger"))
 		k.Accept("A3", at("grill", "Burger"))
-		if got := k.Post("another", "A4", 0, at("grill", "Burger")); !strings.HasPrefix(got, "503 ") {
-			k.T.Errorf("a third that waits got %s", got)
-		}
+		got := k.Post("another", "A4", 0, at("grill", "Burger"))
+		assert.True(k.T, strings.HasPrefix(got, "503 "), "a third that waits got", got)
 	}, "grill")
 }

@@ -2,11 +2,11 @@ package app_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds/board"
 	"ticketrail/receiver/plan"
 )
@@ -42,9 +42,7 @@ func TestARestartKeepsTheBoards(t *testing.T) {
 			got = append(got, m.Text)
 		}
 		want := []string{"accepted", "on the board of hot-line", "shown on hot-line", "bumped at hot-line", "sent out"}
-		if !slices.Equal(got, want) {
-			t.Errorf("the timeline of job 2 is %q, want %q", got, want)
-		}
+		assert.True(t, slices.Equal(got, want), "the timeline of job 2 is", got, want)
 	}, "grill")
 }
 
@@ -81,17 +79,12 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 		for _, p := range []*page{p, pass, cold} {
 			p.close()
 		}
-		if got := k.finding(finding.Fail, "stations"); !strings.Contains(got, "hot-line is no screen any more") {
-			t.Errorf("%q", got)
-		}
+		assert.Contains(t, k.finding(finding.Fail, "stations"), "hot-line is no screen any more")
 		for _, l := range k.App.Stations().List() {
-			if l.Kind != "" {
-				t.Errorf("%s is still there", l.Name)
-			}
+			assert.Equal(t, l.Kind, "", l.Name)
 		}
 		k.Restart()
-		if got := k.finding(finding.Fail, "stations"); got == "" {
-			t.Errorf("after a restart: %q", got)
-		}
+		got := k.finding(finding.Fail, "stations")
+		assert.True(t, got != "", "after a restart", got)
 	}, "grill")
 }

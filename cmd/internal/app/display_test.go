@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds/board"
 	"ticketrail/queue/ticket"
 )
@@ -30,10 +31,9 @@ func TestATicketIsShownOnceAPageReportsItAndACookCanPrintIt(t *testing.T) {
 		k.Accept("A2", at("hot-line", "Soup"), at("grill", "Steak"))
 		p.want("A1 A2")
 		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
-		if l := k.status("hot-line"); l.Kind != finding.KindScreen || l.Pages != 1 || !l.Device.Fine ||
-			l.Address != "http://127.0.0.1:80/screen/hot-line" {
-			t.Errorf("%+v", l)
-		}
+		l := k.status("hot-line")
+		assert.True(t, l.Kind == finding.KindScreen && l.Pages == 1 && l.Device.Fine &&
+			l.Address == "http://127.0.0.1:80/screen/hot-line", l)
 
 		p.post("print", map[string]any{"job": 1}, nil)
 		k.Advance(time.Minute)
@@ -44,15 +44,13 @@ func TestATicketIsShownOnceAPageReportsItAndACookCanPrintIt(t *testing.T) {
 
 func TestAReloadOpensTheDisplayIfItCan(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	assert.NoError(t, err)
 	defer taken.Close()
 	d := startOnFile(t, grillOnly+fmt.Sprintf("display: { listen: %q }\n", taken.Addr()))
 	get := func(path string, status int, part string) {
 		t.Helper()
-		if got, body := d.get("http://" + d.DisplayAddr().String() + path); got != status ||
-			!strings.Contains(body, part) {
-			t.Errorf("%s got %d: %s", path, got, body)
-		}
+		got, body := d.get("http://" + d.DisplayAddr().String() + path)
+		assert.True(t, got == status && strings.Contains(body, part), path, got, body)
 	}
 	reload := func() {
 		t.Helper()
@@ -62,21 +60,17 @@ func TestAReloadOpensTheDisplayIfItCan(t *testing.T) {
 	}
 
 	// The kitchen does without the page for managers, but not without a screen. Nothing of a refused file is left.
-	if d.DisplayAddr() != nil {
-		t.Error("there is a listener")
-	}
+	assert.True(t, d.DisplayAddr() == nil, "there is a listener")
 	cert, key := keyPair(t, time.Now().AddDate(1, 0, 0))
 	screen := "screens: [ { name: hot-line } ]\n"
 	withTLS := fmt.Sprintf("listen: %q, tls: { cert_file: %q, key_file: %q }", taken.Addr(), cert, key)
 	d.rewrite("fallback: grill\n", "fallback: grill\n"+screen)
 	d.rewrite(fmt.Sprintf("listen: %q", taken.Addr()), withTLS)
-	if _, err := d.Reload(); err == nil ||
-		!strings.Contains(err.Error(), "the port of display.listen is taken ("+taken.Addr().String()+")") {
-		t.Errorf("a port that is in use gave %v", err)
-	}
-	if lines := d.Stations().List(); len(lines) != 1 || d.DisplayAddr() != nil {
-		t.Errorf("a refused reload left %+v", lines)
-	}
+	_, err = d.Reload()
+	inUse := "the port of display.listen is taken (" + taken.Addr().String() + ")"
+	assert.True(t, err != nil && strings.Contains(err.Error(), inUse), err)
+	lines := d.Stations().List()
+	assert.True(t, len(lines) == 1 && d.DisplayAddr() == nil, "a refused reload left", lines)
 
 	d.rewrite(withTLS, `listen: "127.0.0.1:0"`)
 	d.rewrite(screen, "")
@@ -89,9 +83,8 @@ func TestAReloadOpensTheDisplayIfItCan(t *testing.T) {
 	get("/screen/hot-line", http.StatusOK, "")
 
 	d.rewrite(`display: { listen: "127.0.0.1:0"`, `display: { listen: "127.0.0.1:9322"`)
-	if done, err := d.Reload(); err != nil || !slices.Equal(done.Restart, []string{"display.listen"}) {
-		t.Errorf("another address: %+v, %v", done, err)
-	}
+	done, err := d.Reload()
+	assert.True(t, err == nil && slices.Equal(done.Restart, []string{"display.listen"}), "another address", done, err)
 }
 
 func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
@@ -104,9 +97,7 @@ func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
 		wantUnseen := func(want int) {
 			k.T.Helper()
 			s := k.App.Stations().Displays().Screens().Screens[0]
-			if s.Open != 2 || s.Unseen != want {
-				k.T.Errorf("%d open, %d not seen; want 2, %d", s.Open, s.Unseen, want)
-			}
+			assert.True(k.T, s.Open == 2 && s.Unseen == want, s.Open, s.Unseen, want)
 		}
 		wantUnseen(0)
 
@@ -123,17 +114,15 @@ func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
 		for range 3 {
 			p.close()
 			k.Advance(time.Minute)
-			if n := len(k.Printers["grill"].Tickets()); n != 1 {
-				k.T.Errorf("%d papers came out of the grill, want one with both orders", n)
-			}
+			assert.Equal(k.T, len(k.Printers["grill"].Tickets()), 1)
 			p = k.openPage("hot-line")
 			p.want("A1- A2")
 			wantUnseen(2) // this page never says which cards are visible
 			k.Restart()
 		}
-		if text := k.Printers["grill"].Tickets()[0].Text; strings.Count(text, "done on the screen") != 1 {
-			t.Errorf("the items that a cook marked done are not on the paper: %s", text)
-		}
+		text := k.Printers["grill"].Tickets()[0].Text
+		assert.Equal(t, strings.Count(text, "done on the screen"), 1,
+			"the items that a cook marked done are not on the paper", text)
 		k.wantOutcomes("hot-line", map[ticket.State]uint64{ticket.Shown: 2})
 	}, "grill")
 }
@@ -142,17 +131,17 @@ func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
 func keyPair(t *testing.T, ends time.Time) (certFile, keyFile string) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(nil)
-	must(t, err)
+	assert.NoError(t, err)
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: ends}
 	cert, err := x509.CreateCertificate(nil, c, c, private.Public(), private)
-	must(t, err)
+	assert.NoError(t, err)
 	key, err := x509.MarshalPKCS8PrivateKey(private)
-	must(t, err)
+	assert.NoError(t, err)
 	certFile, keyFile = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	for name, b := range map[string]pem.Block{
 		certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: key},
 	} {
-		must(t, os.WriteFile(name, pem.EncodeToMemory(&b), 0o600))
+		assert.NoError(t, os.WriteFile(name, pem.EncodeToMemory(&b), 0o600))
 	}
 	return certFile, keyFile
 }

@@ -29,6 +29,7 @@ import (
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
@@ -196,23 +197,18 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 				if c.warning {
 					level, severity = "WARN", finding.Warn
 				}
-				if !strings.HasPrefix(f.Text, c.cause) || !strings.Contains(f.Do, c.advice) || f.Level != severity ||
-					f.Since.IsZero() {
-					t.Errorf("%+v, want %+v", f, c)
-				}
+				assert.True(t, strings.HasPrefix(f.Text, c.cause) && strings.Contains(f.Do, c.advice) &&
+					f.Level == severity && !f.Since.IsZero(), f, c)
 				k.wantMetric(1, "ticketrail_finding", c.id, string(severity))
 				k.saysOnThePage(f)
 				if f.Station && c.warning { // people away from the kitchen can do nothing about it
-					if strings.Contains(k.mails.String(), f.ID) {
-						t.Errorf("people were told of %+v", f)
-					}
+					assert.True(t, !strings.Contains(k.mails.String(), f.ID), "people were told of", f)
 				} else {
 					k.saysInMails(f)
 				}
-				if line := "level=" + level + ` msg="a finding has begun" component=notify finding=`; !strings.Contains(
-					strings.ReplaceAll(log.String(), `"`+c.id+`"`, c.id), line+c.id) {
-					t.Errorf("the journal lacks %s%s:\n%s", line, c.id, log)
-				}
+				line := "level=" + level + ` msg="a finding has begun" component=notify finding=`
+				assert.True(t, strings.Contains(strings.ReplaceAll(log.String(), `"`+c.id+`"`, c.id), line+c.id),
+					"the journal lacks", line, c.id, log)
 				if strings.HasPrefix(c.id, "config/") { // doctor reads the same file
 					found, _ := doctor.Box{}.Look(k.T.Context(), k.file())
 					wantSame(k.T, f, withID(k.T, found, c.id))
@@ -250,9 +246,7 @@ func TestAnAddressThatNeverAnsweredThisBoxIsNotTold(t *testing.T) {
 	}, func(k *testDaemon) {
 		k.Advance(20 * time.Minute)
 		for _, f := range k.findings() {
-			if f.Level != finding.OK {
-				t.Errorf("%+v", f)
-			}
+			assert.Equal(t, f.Level, finding.OK, f)
 		}
 	})
 }
@@ -277,9 +271,7 @@ func runFaulty(t *testing.T, setup, f func(*testDaemon)) {
 func wantRefusedStart(t *testing.T, text, id, cause, advice string) {
 	folder := t.TempDir()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer taken.Close()
 	t.Setenv("TICKETRAIL_RECEIVER_LISTEN", "127.0.0.1:0")
 	t.Setenv("TICKETRAIL_DISPLAY_LISTEN", "127.0.0.1:0")
@@ -296,9 +288,7 @@ func wantRefusedStart(t *testing.T, text, id, cause, advice string) {
 	text = strings.ReplaceAll(text, "TAKEN", fmt.Sprintf("%q", taken.Addr())) + grillOnly + "admin: { socket: s }\n" +
 		"fonts: [ none.ttf ]\nvenues: [ { id: " + otherVenue + ", name: Grill, timezone: " + zone + " } ]\n"
 	if id != "config/unreadable" {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	if id == "database/owner" {
 		asAnotherUser(t, folder)
@@ -315,9 +305,8 @@ func wantRefusedStart(t *testing.T, text, id, cause, advice string) {
 	if !ok || fault.ID != id || fault.Text != cause || !strings.Contains(fault.Do, advice) {
 		t.Fatalf("the start ends with %v, want %s: %s: %s", err, id, cause, advice)
 	}
-	if !strings.HasPrefix(fault.Error(), id+": "+cause) || !strings.HasSuffix(fault.Error(), ": "+fault.Do) {
-		t.Errorf("the journal ends with %q", fault)
-	}
+	assert.True(t, strings.HasPrefix(fault.Error(), id+": "+cause) && strings.HasSuffix(fault.Error(), ": "+fault.Do),
+		"the journal ends with", fault)
 	if id == "port/metrics.listen" { // of it doctor knows by ss
 		slow.Test(t, "ss")
 	}
@@ -338,10 +327,8 @@ func withID(t *testing.T, all []finding.Finding, id string) finding.Finding {
 // wantSame compares the words of two findings. Only root sees which program has a port.
 func wantSame(t *testing.T, f, g finding.Finding) {
 	t.Helper()
-	if f.ID != g.ID || f.Level != g.Level || f.Subject != g.Subject || f.Text != g.Text || f.Do != g.Do ||
-		!strings.HasPrefix(g.Detail, f.Detail) {
-		t.Errorf("%+v\nis not\n%+v", f, g)
-	}
+	assert.True(t, f.ID == g.ID && f.Level == g.Level && f.Subject == g.Subject && f.Text == g.Text && f.Do == g.Do &&
+		strings.HasPrefix(g.Detail, f.Detail), f, g)
 }
 
 // saysOnThePage looks for a finding on the page for managers.
@@ -451,14 +438,10 @@ func asAnotherUser(t *testing.T, folder string) {
 	} {
 		err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.Chmod(filepath.Dir(name), 0o777),
 			os.WriteFile(name, []byte(text), 0o700), os.Chown(name, other, -1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 	}
 	for dir := folder; dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.Chmod(dir, 0o755))
 	}
 	readable := errors.Join(os.Chmod(filepath.Join(folder, "t.yaml"), 0o644),
 		os.Chmod(filepath.Join(bin, "systemctl"), 0o755))
@@ -467,9 +450,7 @@ func asAnotherUser(t *testing.T, folder string) {
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	runtime.LockOSThread() // for ever: the thread ends with the test
-	if err := unix.Setfsuid(service); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, unix.Setfsuid(service))
 	t.Cleanup(func() { _ = unix.Setfsuid(0); runtime.UnlockOSThread() })
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/plan"
 )
 
@@ -18,9 +19,7 @@ func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T)
 			k.T.Helper()
 			synctest.Wait()
 			got, _, _ := strings.Cut(k.finding(finding.Warn, "fields"), ":")
-			if got != text {
-				k.T.Errorf("%s: %q, want %q", step, got, text)
-			}
+			assert.Equal(k.T, got, text, step)
 		}
 		order := func() {
 			k.T.Helper()
@@ -43,9 +42,7 @@ func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T)
 		want("the next order agrees", "1 unread field in the orders of Harbour Grill")
 		k.reload(silence())
 		for _, f := range k.App.Fields().Venues[0].Fields {
-			if f.Use == plan.Silenced {
-				k.T.Errorf("%s is still silenced", f.Path)
-			}
+			assert.True(k.T, f.Use != plan.Silenced, f.Path)
 		}
 		order()
 		want("one is silent no longer", "2 unread fields in the orders of Harbour Grill")
@@ -63,9 +60,7 @@ func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T)
 		for _, f := range k.findings() {
 			examples = append(examples, f.Examples...)
 		}
-		if len(examples) < 2 || examples[0] != "records.items.stage: CANCELLED_BY_GUEST (1 order)" ||
-			examples[1] != "records.items.tableAlert: nuts (1 order)" {
-			k.T.Errorf("the examples are %q", examples)
-		}
+		assert.True(k.T, len(examples) >= 2 && examples[0] == "records.items.stage: CANCELLED_BY_GUEST (1 order)" &&
+			examples[1] == "records.items.tableAlert: nuts (1 order)", "the examples are", examples)
 	}, "grill")
 }

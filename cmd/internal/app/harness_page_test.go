@@ -19,6 +19,7 @@ import (
 
 	"ticketrail/cmd/internal/app"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds/board"
 	"ticketrail/printer/virtual"
 	"ticketrail/receiver/plan"
@@ -160,9 +161,8 @@ func (p *page) handleEvent(kind string, data []byte) {
 }
 
 func (p *page) decode(data []byte, into any) {
-	if err := json.Unmarshal(data, into); err != nil {
-		p.k.T.Errorf("%s was told %s: %v", p.name, data, err)
-	}
+	err := json.Unmarshal(data, into)
+	assert.True(p.k.T, err == nil, p.name, string(data), err)
 }
 
 func (p *page) post(what string, body, into any) {
@@ -177,9 +177,8 @@ func (p *page) post(what string, body, into any) {
 	}
 	defer resp.Body.Close()
 	answer, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode >= 300 && resp.StatusCode != http.StatusConflict {
-		p.k.T.Errorf("POST %s got %s: %s", what, resp.Status, answer)
-	}
+	assert.True(p.k.T, resp.StatusCode < 300 || resp.StatusCode == http.StatusConflict, what, resp.Status,
+		string(answer))
 	if into != nil {
 		p.decode(answer, into)
 	}
@@ -215,9 +214,7 @@ func (p *page) want(shows string) {
 		}
 		out = append(out, word)
 	}
-	if got := strings.Join(out, " "); got != shows {
-		p.k.T.Errorf("%s shows %q, want %q", p.name, got, shows)
-	}
+	assert.Equal(p.k.T, strings.Join(out, " "), shows, p.name)
 }
 
 // press sends a cook's command for the ticket with that number.
@@ -239,9 +236,7 @@ func (p *page) press(verb board.Verb, number string) {
 		Page string `json:"page"`
 		board.Command
 	}{p.id, c}, &r)
-	if r.Outcome != board.Done {
-		p.k.T.Errorf("%s of %s at %s ended %q", verb, number, p.name, r.Outcome)
-	}
+	assert.Equal(p.k.T, r.Outcome, board.Done, verb, number, p.name)
 }
 
 // order is an order on the page of a pass.
@@ -275,10 +270,8 @@ func (p *page) wantParts(number string, want ...string) {
 		}
 		got = append(got, text)
 	}
-	if got = append(got, map[bool]string{true: "ready", false: "not ready"}[o.Ready]); strings.Join(got, "\n") !=
-		strings.Join(want, "\n") {
-		p.k.T.Errorf("order %s\n%s\nwant\n%s", number, strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	got = append(got, map[bool]string{true: "ready", false: "not ready"}[o.Ready])
+	assert.Equal(p.k.T, strings.Join(got, "\n"), strings.Join(want, "\n"), number)
 }
 
 // tick ticks the part of an order that a station has.

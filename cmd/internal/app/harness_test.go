@@ -25,6 +25,7 @@ import (
 	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue"
 	"ticketrail/queue/ticket"
@@ -46,7 +47,7 @@ func (k *testDaemon) change(f func(*app.Options)) {
 
 func (k *testDaemon) must(err error) {
 	k.T.Helper()
-	must(k.T, err)
+	assert.NoError(k.T, err)
 }
 
 // newPrinter is a printer that serves one client at a time.
@@ -147,9 +148,8 @@ func (k *testDaemon) wantOutcomes(station string, want map[ticket.State]uint64) 
 			}
 		}
 	}
-	if diff := gocmp.Diff(want, got); diff != "" {
-		k.T.Errorf("%s: %s", station, diff)
-	}
+	diff := gocmp.Diff(want, got)
+	assert.True(k.T, diff == "", station, diff)
 }
 
 // metric is the value of a gauge with those labels, in the order of their names; false: there is no such series.
@@ -174,9 +174,8 @@ func (k *testDaemon) metric(name string, labels ...string) (float64, bool) {
 // wantMetric compares the value of a gauge, which must be there.
 func (k *testDaemon) wantMetric(want float64, name string, labels ...string) {
 	k.T.Helper()
-	if got, ok := k.metric(name, labels...); got != want || !ok {
-		k.T.Errorf("%s of %v is %v, %v, want %v", name, labels, got, ok, want)
-	}
+	got, ok := k.metric(name, labels...)
+	assert.True(k.T, got == want && ok, name, labels, got, ok, want)
 }
 
 func (k *testDaemon) wantCondition(want float64, condition, station string) {
@@ -198,9 +197,7 @@ func (k *testDaemon) lastOf(station string) string {
 func wantText(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("%q is missing:\n%s", part, text)
-		}
+		assert.Contains(t, text, part)
 	}
 }
 
@@ -220,9 +217,8 @@ func withThirdParty(f *thirdParty, change func(*config.KDS)) func(*testDaemon) {
 		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
 			var doc map[string]any
-			if err := json.Unmarshal(b, &doc); err != nil {
-				k.T.Errorf("it got %s: %v", b, err)
-			}
+			err := json.Unmarshal(b, &doc)
+			assert.True(k.T, err == nil, "it got", string(b), err)
 			doc["path"] = r.URL.Path
 			f.mu.Lock()
 			f.got = append(f.got, doc)
@@ -292,28 +288,27 @@ venues: [ { id: ` + venueID + `, name: Harbour Grill, timezone: UTC } ]
 func run(t *testing.T, o app.Options) (a *app.App, stop func()) {
 	t.Helper()
 	a, err := app.New(t.Context(), o)
-	must(t, err)
+	assert.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
 	return a, sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the daemon ended with %v", err)
-		}
+		err := <-ended
+		assert.True(t, err == nil, "the daemon ended with", err)
 	})
 }
 
 // hours are opening hours.
 func hours(t *testing.T, text string) (h config.Hours) {
 	t.Helper()
-	must(t, h.UnmarshalText([]byte(text)))
+	assert.NoError(t, h.UnmarshalText([]byte(text)))
 	return h
 }
 
 func (d *fileDaemon) write() {
 	d.t.Helper()
-	must(d.t, os.WriteFile(d.path, []byte(d.text), 0o600))
+	assert.NoError(d.t, os.WriteFile(d.path, []byte(d.text), 0o600))
 }
 
 // rewrite replaces a text in the file.
@@ -332,7 +327,7 @@ func (d *fileDaemon) order(id string) (status int) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		body := fmt.Sprintf(`{"records":[{"id":%q,"items":[{"name":"x"}]}]}`, id)
 		resp, err := http.DefaultClient.Do(printRequest(d.t, d.WebhookAddr().String(), body))
-		must(d.t, err)
+		assert.NoError(d.t, err)
 		resp.Body.Close()
 		if status = resp.StatusCode; status != http.StatusServiceUnavailable {
 			break
@@ -345,10 +340,10 @@ func (d *fileDaemon) order(id string) (status int) {
 func (d *fileDaemon) get(url string) (int, string) {
 	d.t.Helper()
 	resp, err := http.Get(url)
-	must(d.t, err)
+	assert.NoError(d.t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	must(d.t, err)
+	assert.NoError(d.t, err)
 	return resp.StatusCode, string(b)
 }
 
@@ -380,12 +375,4 @@ func (k *testDaemon) jobsOf(station string, state ticket.State) []queue.Job {
 	k.must(err)
 	slices.SortFunc(jobs, func(a, b queue.Job) int { return cmp.Compare(a.ID, b.ID) })
 	return jobs
-}
-
-// must ends the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 )
 
 func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
@@ -21,7 +22,7 @@ func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
 	conf, log := config.Receiver{Listen: "127.0.0.1:0"}, slog.New(slog.DiscardHandler)
 
 	first, err := keeper.listen(conf, log)
-	must(t, err)
+	assert.NoError(t, err)
 	defer first.Close()
 	want := []string{"FDSTORE=1\nFDPOLL=0\nFDNAME=webhook-127.0.0.1/0"}
 	if !slices.Equal(said, want) || given != first {
@@ -48,12 +49,10 @@ func TestAPortThatWasKeptIsServedAgainUntilItsAddressChanges(t *testing.T) {
 			defer changed.Close()
 			wantSaid = 2
 		}
-		if want := "FDSTOREREMOVE=1\nFDNAME=webhook-127.0.0.1/9"; len(said) != wantSaid || said[0] != want {
-			t.Errorf("with %q it said %q, want first %q", listen, said, want)
-		}
-		if _, err := old.Accept(); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("with %q the old port is still open: %v", listen, err)
-		}
+		want := "FDSTOREREMOVE=1\nFDNAME=webhook-127.0.0.1/9"
+		assert.True(t, len(said) == wantSaid && said[0] == want, listen, said, want)
+		_, err = old.Accept()
+		assert.True(t, errors.Is(err, net.ErrClosed), listen, err)
 	}
 }
 
@@ -63,7 +62,7 @@ func TestAnAddressMayChangeToAnotherOneWithTheSamePort(t *testing.T) {
 	change := func() error {
 		old := local(t)
 		kept, err := old.(*net.TCPListener).File()
-		must(t, err)
+		assert.NoError(t, err)
 		defer kept.Close()
 		_, port, _ := net.SplitHostPort(old.Addr().String())
 		keeper := Keeper{Found: map[string][]net.Listener{"webhook-127.0.0.1/" + port: {old}}}
@@ -79,32 +78,23 @@ func TestAnAddressMayChangeToAnotherOneWithTheSamePort(t *testing.T) {
 			err = change()
 		}
 	}
-	must(t, err)
+	assert.NoError(t, err)
 }
 
 func TestAPortThatIsNotKeptIsServedAndWarnedOf(t *testing.T) {
 	var log strings.Builder
 	keeper := Keeper{Send: func(string, net.Listener) error { return errors.New("no such socket") }}
 	l, err := keeper.listen(config.Receiver{Listen: "127.0.0.1:0"}, slog.New(slog.NewTextHandler(&log, nil)))
-	must(t, err)
+	assert.NoError(t, err)
 	l.Close()
-	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "no such socket") {
-		t.Errorf("log: %q", log.String())
-	}
+	assert.True(t, strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "no such socket"),
+		log.String())
 }
 
 func local(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	assert.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
-}
-
-// must ends the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 )
 
 func TestTicketsHaveTheConfiguredLayout(t *testing.T) {
@@ -22,10 +23,9 @@ func TestTicketsHaveTheConfiguredLayout(t *testing.T) {
 		k.WantPrinted("grill", "A1 A1")
 		for i, one := range k.Printers["grill"].Tickets() {
 			wantText(t, one.Text, fmt.Sprintf("COPY %d/2", i+1), "BURGER", "thank you", strings.Repeat("=", 32))
-			if strings.Contains(one.Text, "Harbour") || strings.Contains(one.Text, strings.Repeat("=", 33)) ||
-				!strings.Contains(string(one.Raw), "\x1bd\x07") {
-				t.Errorf("it shows too much, or too wide, or does not feed 7 lines:\n%s", one.Text)
-			}
+			assert.True(t, !strings.Contains(one.Text, "Harbour"), one.Text)
+			assert.True(t, !strings.Contains(one.Text, strings.Repeat("=", 33)), one.Text)
+			assert.Contains(t, string(one.Raw), "\x1bd\x07") // feeds 7 lines
 		}
 	}, "grill")
 }

@@ -10,6 +10,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/plan"
 )
@@ -32,28 +33,24 @@ func TestALogGetsEveryOrderAndIsNoPartOfIt(t *testing.T) {
 		k.Accept("A2", at("grill", "Steak"))
 		pass.wantParts("A1", "hot-line open", "not ready")
 		k.WantPrinted("grill", "A2")
-		if paper := k.lastOf("grill"); strings.Contains(paper, "archive") {
-			t.Errorf("the ticket of a cook names the log: %s", paper)
-		}
+		paper := k.lastOf("grill")
+		assert.True(t, !strings.Contains(paper, "archive"), "the ticket of a cook names the log", paper)
 		// There is no such folder yet.
-		if l := k.status("archive"); l.Kind != finding.KindLog || l.Up || !strings.Contains(l.Error, "make") {
-			t.Errorf("%+v", l)
-		}
-		must(t, os.Mkdir(filepath.Dir(path), 0o700))
+		l := k.status("archive")
+		assert.True(t, l.Kind == finding.KindLog && !l.Up && strings.Contains(l.Error, "make"), l)
+		assert.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
 		k.Advance(2 * time.Minute)
 		k.wantOutcomes("archive", map[ticket.State]uint64{ticket.Taken: 2})
 		b, err := os.ReadFile(path)
-		must(t, err)
+		assert.NoError(t, err)
 		for i, text := range strings.Split(strings.TrimSpace(string(b)), "\n") {
 			var l struct {
 				Order struct{ Number string }
 				Raw   struct{ OrderNumber string }
 			}
 			want := []string{"A1", "A2"}[i]
-			if err := json.Unmarshal([]byte(text), &l); err != nil || l.Order.Number != want ||
-				l.Raw.OrderNumber != want {
-				t.Errorf("%v: %s", err, text)
-			}
+			err := json.Unmarshal([]byte(text), &l)
+			assert.True(t, err == nil && l.Order.Number == want && l.Raw.OrderNumber == want, err, text)
 		}
 	}, "grill")
 }

@@ -7,30 +7,27 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 )
 
 func TestTheMetricsAreWellFormedAndServed(t *testing.T) {
 	d := startOnFile(t, grillOnly)
 	bad, err := testutil.GatherAndLint(d.Registry())
-	must(t, err)
+	assert.NoError(t, err)
 	for _, p := range bad {
-		if strings.HasPrefix(p.Metric, "ticketrail_") {
-			t.Errorf("%s: %s", p.Metric, p.Text)
-		}
+		assert.True(t, !strings.HasPrefix(p.Metric, "ticketrail_"), p.Metric, p.Text)
 	}
 	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ready\n"} {
-		if code, got := d.get("http://" + d.MetricsAddr().String() + path); code != 200 || got != want {
-			t.Errorf("%s: %d %q", path, code, got)
-		}
+		code, got := d.get("http://" + d.MetricsAddr().String() + path)
+		assert.True(t, code == 200 && got == want, path, code, got)
 	}
 	if got := d.order("one"); got != 200 {
 		t.Fatal(got)
 	}
 	for _, name := range []string{"ticketrail_queue_disk_free_bytes", "ticketrail_queue_file_free_bytes"} {
-		if text := d.metrics(); !strings.Contains(text, "\n"+name+" ") || strings.Contains(text, "\n"+name+" 0\n") {
-			t.Errorf("%s is missing or 0", name)
-		}
+		text := d.metrics()
+		assert.True(t, strings.Contains(text, "\n"+name+" ") && !strings.Contains(text, "\n"+name+" 0\n"), name)
 	}
 }
 
@@ -43,9 +40,8 @@ func TestAStationIsUpOnlyWhenThatIsKnown(t *testing.T) {
 		expect := func(step, station string, want float64, known bool) {
 			k.T.Helper()
 			time.Sleep(10 * time.Minute)
-			if up, ok := k.metric("ticketrail_station_up", station); up != want || ok != known {
-				k.T.Errorf("%s: up of %s is %v, %v", step, station, up, ok)
-			}
+			up, ok := k.metric("ticketrail_station_up", station)
+			assert.True(k.T, up == want && ok == known, step, station, up, ok)
 		}
 		expect("unreachable, no order yet", "grill", 0, true)
 		expect("never asked, no order yet", "bar", 0, false)

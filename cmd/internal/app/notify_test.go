@@ -7,6 +7,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 )
 
 func TestANoticeIsPrintedAtTheBackupElseAtTheFallbackUnlessThatFailsToo(t *testing.T) {
@@ -71,17 +72,14 @@ func TestSilenceInOpeningHoursIsAFindingAndNightIsNot(t *testing.T) {
 			}
 			until(step.hour, step.minute)
 			s := k.finding(finding.Warn, "orders")
-			if !strings.HasPrefix(s, step.want) || (s == "") != (step.want == "") {
-				k.T.Errorf("at %d:%02d %q, want %q", step.hour, step.minute, s, step.want)
-			}
+			assert.True(k.T, strings.HasPrefix(s, step.want) && (s == "") == (step.want == ""), step.hour, step.minute,
+				s, step.want)
 			series, _ := k.metric("ticketrail_opening_hours", "Harbour Grill")
-			if open := k.App.Open(time.Now()); open != step.open || (series == 1) != open {
-				k.T.Errorf("at %d:%02d open is %t, the metric %v", step.hour, step.minute, open, series)
-			}
+			open := k.App.Open(time.Now())
+			assert.True(k.T, open == step.open && (series == 1) == open, step.hour, step.minute, open, series)
 		}
 		k.reload(func(c *config.Config) { c.Venues = []config.Venue{c.Venues[0]}; c.Venues[0].Hours = nil })
-		if _, ok := k.metric("ticketrail_opening_hours", "Harbour Grill"); ok || !k.App.Open(time.Now()) {
-			k.T.Error("a venue without hours is closed, or has a series")
-		}
+		_, ok := k.metric("ticketrail_opening_hours", "Harbour Grill")
+		assert.True(k.T, !ok && k.App.Open(time.Now()), "a venue without hours is closed, or has a series")
 	}, "grill")
 }

@@ -7,6 +7,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 )
 
@@ -16,15 +17,13 @@ func TestTheOrdersOfTheLastHourAndTheLastRequestOfEachVenueAreToldAlsoAfterARest
 	}, func(k *testDaemon) {
 		expect := func(status string, last time.Time) {
 			k.T.Helper()
-			if s := k.finding(finding.OK, "orders"); !strings.HasPrefix(s, status) {
-				k.T.Errorf("the status says %q, want %q", s, status)
-			}
+			s := k.finding(finding.OK, "orders")
+			assert.True(k.T, strings.HasPrefix(s, status), "the status says", s, status)
 			const name = "ticketrail_venue_last_request_timestamp_seconds"
 			all, _ := k.metric("ticketrail_receiver_last_request_timestamp_seconds")
 			heard, _ := k.metric(name, "Harbour Grill")
-			if int64(all) != last.Unix() || int64(heard) != last.Unix() {
-				k.T.Errorf("the last requests are %v and %v, want %d", all, heard, last.Unix())
-			}
+			assert.True(k.T, int64(all) == last.Unix() && int64(heard) == last.Unix(), "the last requests are", all,
+				heard, last.Unix())
 			k.wantMetric(0, name, "Silent")
 		}
 
@@ -46,9 +45,8 @@ func TestTheOrdersOfTheLastHourAndTheLastRequestOfEachVenueAreToldAlsoAfterARest
 		expect("0 orders in the last hour; the last request 0s ago, at ", came) // it reached the box
 		refused := func(want string) {
 			k.T.Helper()
-			if s := k.finding(finding.Fail, "orders"); !strings.HasPrefix(s, want) || s != "" && want == "" {
-				k.T.Errorf("%q, want %q", s, want)
-			}
+			s := k.finding(finding.Fail, "orders")
+			assert.True(k.T, strings.HasPrefix(s, want) && (s == "" || want != ""), s, want)
 		}
 		time.Sleep(59 * time.Minute)
 		refused("1 request refused: schema mismatch")

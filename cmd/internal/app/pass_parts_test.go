@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds/board"
 )
 
@@ -37,9 +38,7 @@ func TestAnOrderIsNotReadyBeforeEveryPartOfItIs(t *testing.T) {
 		wall.press(board.Bump, "A401")
 		pass.wantParts("A401", "hot-line bumped", cold, bar, "wall bumped", fresh, "not ready")
 		for _, station := range []string{"cold", "bar", "fresh"} {
-			if got := pass.tick("A401", station); got != board.Done {
-				t.Errorf("a tick of %s ended %q", station, got)
-			}
+			assert.Equal(t, pass.tick("A401", station), board.Done, "a tick of", station)
 		}
 		pass.wantParts("A401", "hot-line bumped", cold+" (ticked)", bar+" (ticked)", "wall bumped",
 			fresh+" (ticked)", "ready")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
 )
@@ -31,9 +32,8 @@ func TestAHeldPrinterIsNoBackup(t *testing.T) {
 func TestAPersonCanHaveASilentPrinterAskedAgain(t *testing.T) {
 	runDaemonWith(t, withCapability(0), func(k *testDaemon) {
 		k.Advance(time.Minute)
-		if code, said := k.control("/v1/stations/grill/probe", ""); code != http.StatusOK {
-			k.T.Errorf("%d %s", code, said)
-		}
+		code, said := k.control("/v1/stations/grill/probe", "")
+		assert.Equal(k.T, code, http.StatusOK, said)
 	}, "grill")
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -32,12 +33,10 @@ func TestADisplayOfOthersTakesTicketsAtTheURLOfTheLastReload(t *testing.T) {
 		for i, raw := range f.field("raw") {
 			got = append(got, fmt.Sprintf("%s %s", f.field("path")[i], raw.(map[string]any)["orderNumber"]))
 		}
-		if diff := cmp.Diff([]string{"/api/tickets A1", "/v2 A2"}, got); diff != "" {
-			t.Error(diff)
-		}
-		if l := k.status("fresh"); l.Kind != finding.KindDisplay || l.Address != "http://kds.example" || !l.Up {
-			t.Errorf("%+v", l)
-		}
+		diff := cmp.Diff([]string{"/api/tickets A1", "/v2 A2"}, got)
+		assert.True(t, diff == "", diff)
+		l := k.status("fresh")
+		assert.True(t, l.Kind == finding.KindDisplay && l.Address == "http://kds.example" && l.Up, l)
 	}, "grill")
 }
 
@@ -52,9 +51,8 @@ func TestADisplayThatIsRepairedGetsWhatWaitsWhenAPersonSaysSo(t *testing.T) {
 			k.Accept("A1", at("fresh", "Salad"))
 			k.Accept("A2", at("fresh", "Soup"))
 			k.Advance(10 * time.Minute) // without a backup they wait
-			if n := k.States()[ticket.Pending]; n != 2 || len(f.field("job")) > 15 {
-				t.Errorf("%s: %d tickets wait, asked %d times", name, n, len(f.field("job")))
-			}
+			n := k.States()[ticket.Pending]
+			assert.True(t, n == 2 && len(f.field("job")) <= 15, name, n, len(f.field("job")))
 			f.status.Store(http.StatusOK)
 			k.Advance(5 * time.Second) // not when it would be asked anyway
 			resume(k)
@@ -79,9 +77,7 @@ func TestATokenThatIsRotatedInTheEveningCostsNoOrder(t *testing.T) {
 		}
 		k.wantCondition(1, "refusing", "fresh")
 		k.WantPrinted("grill", "")
-		if n := k.States()[ticket.Pending]; n != 5 {
-			t.Errorf("%d tickets wait", n)
-		}
+		assert.Equal(t, k.States()[ticket.Pending], 5)
 		k.Advance(70 * time.Second) // hold_for is 2 min
 		k.WantPrinted("grill", "A1@FRESH A2@FRESH A3@FRESH A4@FRESH A5@FRESH")
 
@@ -91,9 +87,8 @@ func TestATokenThatIsRotatedInTheEveningCostsNoOrder(t *testing.T) {
 		k.Advance(time.Second)
 		k.WantPrinted("grill", "A1@FRESH A2@FRESH A3@FRESH A4@FRESH A5@FRESH")
 		k.wantOutcomes("fresh", map[ticket.State]uint64{ticket.Sent: 5, ticket.Taken: 1})
-		if l := k.status("fresh"); !l.Up || l.Waiting != "" || l.Device != nil {
-			t.Errorf("%+v", l)
-		}
+		l := k.status("fresh")
+		assert.True(t, l.Up && l.Waiting == "" && l.Device == nil, l)
 		k.wantCondition(0, "refusing", "fresh")
 	}, "grill")
 }

@@ -13,6 +13,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 )
 
 func TestARefusedOrderPrintsOnceWhenItsCauseIsMendedAndItsRetryIsADuplicate(t *testing.T) {
@@ -21,32 +22,18 @@ func TestARefusedOrderPrintsOnceWhenItsCauseIsMendedAndItsRetryIsADuplicate(t *t
 			t.Fatal(got)
 		}
 		k.Advance(time.Minute)
-		if got := k.printReject(1, "{}"); !strings.Contains(got, "still cannot be read: records[0].id: want a UUID") {
-			t.Errorf("before: %s", got)
-		}
+		assert.Contains(t, k.printReject(1, "{}"), "still cannot be read: records[0].id: want a UUID")
 		k.reload(func(c *config.Config) { c.Receiver.Schema = "lenient" })
-		if got := k.printReject(1, "{}"); got != `{"jobs":1,"known":false}` {
-			t.Errorf("first: %s", got)
-		}
-		if s := k.finding(finding.Fail, "orders"); s != "" {
-			t.Errorf("the status still says %s", s)
-		}
+		assert.Equal(t, k.printReject(1, "{}"), `{"jobs":1,"known":false}`)
+		assert.Equal(t, k.finding(finding.Fail, "orders"), "", "the status still says")
 		k.Restart()
-		if got := k.printReject(1, "{}"); got != `{"jobs":0,"known":true}` {
-			t.Errorf("again: %s", got)
-		}
-		if got := k.printReject(1, `{"version":"refused"}`); !strings.Contains(got, "printed meanwhile") {
-			t.Errorf("by an old page: %s", got)
-		}
+		assert.Equal(t, k.printReject(1, "{}"), `{"jobs":0,"known":true}`)
+		assert.Contains(t, k.printReject(1, `{"version":"refused"}`), "printed meanwhile")
 		got := k.Post("order-18", "A18", 1, at("grill", "Burger"))
-		if got != answerKnown {
-			t.Errorf("the retry got %s", got)
-		}
+		assert.Equal(t, got, answerKnown, "the retry got")
 		k.Advance(time.Minute)
 		k.WantPrinted("grill", "A18")
-		if one := k.App.Rejects().List()[0]; one.Printed.IsZero() {
-			t.Error("it is not marked as printed")
-		}
+		assert.True(t, !k.App.Rejects().List()[0].Printed.IsZero(), "it is not marked as printed")
 		clock := k.App.Rejects().List()[0].Time.In(k.App.Zone()).Format("15:04")
 		wantText(t, k.lastOf("grill"), "LATE", "refused at "+clock, "Burger")
 	}, "grill")
@@ -113,15 +100,13 @@ func TestWhateverArrivesEachLineIsOnPaperOrKept(t *testing.T) {
 			}
 			for _, one := range k.App.Rejects().List() {
 				one, err := k.App.Rejects().Get(one.ID)
-				must(t, err)
+				assert.NoError(t, err)
 				if json.Valid(one.Body) && one.Printed.IsZero() {
 					papers.Write(one.Body)
 				}
 			}
 			for name, body := range named {
-				if !strings.Contains(papers.String(), name) {
-					t.Errorf("seed %d: %s is nowhere: %.300s", seed, name, body)
-				}
+				assert.True(t, strings.Contains(papers.String(), name), seed, name, body)
 			}
 			synctest.Wait()
 		}, "grill", "bar")

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 	"ticketrail/receiver/sim"
 )
@@ -33,10 +34,9 @@ func TestTicketsShowTheNamesAndTheTimeOfTheServiceAlsoWithoutItAfterARestart(t *
 			k.must(err)
 			clock := time.Now().In(z).Format("15:04")
 			k.Advance(time.Second)
-			if text := k.lastOf("grill"); !strings.Contains(text, "Server "+server+" ") ||
-				!strings.Contains(text, " "+clock+" ") {
-				k.T.Errorf("%s: not by %q or not at %s: %s", step, server, clock, text)
-			}
+			text := k.lastOf("grill")
+			assert.True(k.T, strings.Contains(text, "Server "+server+" ") && strings.Contains(text, " "+clock+" "),
+				step, server, clock, text)
 		}
 		one, two := employee(0), employee(1)
 		want("before anything is known", one.ID, one.ID[len(one.ID)-4:], "UTC")
@@ -69,9 +69,7 @@ func TestAServiceThatFailsOrHangsDelaysNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runDaemonWith(t, setup, func(k *testDaemon) {
-				if got := k.timings(); got != alone {
-					k.T.Errorf("got\n%swithout a service it is\n%s", got, alone)
-				}
+				assert.Equal(k.T, k.timings(), alone)
 			}, "grill")
 		})
 	}
@@ -97,9 +95,7 @@ func TestAReloadChangesWhatTheServiceIsAskedAbout(t *testing.T) {
 			k.T.Helper()
 			k.reload(change)
 			k.Advance(refreshTime)
-			if got := known(); got != want {
-				k.T.Errorf("known are %q, want %q", got, want)
-			}
+			assert.Equal(k.T, known(), want, "known are")
 		}
 		service := k.Conf.Service
 		both := []config.Venue{k.Conf.Venues[0], {ID: otherVenue, Name: "Seaside", Timezone: "UTC"}}

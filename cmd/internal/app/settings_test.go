@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"ticketrail/cmd/internal/setup"
+	"ticketrail/deploy/assert"
 )
 
 func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T) {
 	d := startOnFile(t, grillOnly+"display: { listen: \"127.0.0.1:0\" } # for managers\n")
-	must(t, os.Chmod(d.path, 0o640))
+	assert.NoError(t, os.Chmod(d.path, 0o640))
 	old := d.settings()
 	for _, c := range []struct {
 		change string
@@ -33,16 +34,14 @@ func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T
 		{`tell {"version":"VERSION","name":"Ann","url":"carrier-pigeon://secret"}`, 400, "notify.to[0] (Ann).url: "},
 	} {
 		code, body := d.change(strings.ReplaceAll(c.change, "VERSION", old.Version))
-		if code != c.code || !strings.Contains(body, c.says) || strings.Contains(body, "carrier-pigeon://secret") {
-			t.Errorf("%s: %d %s", c.change, code, body)
-		}
+		assert.True(t, code == c.code && strings.Contains(body, c.says), c.change, code, body)
+		assert.True(t, !strings.Contains(body, "carrier-pigeon://secret"), body)
 	}
-	if now := d.settings(); now.Version != old.Version || len(now.Recipients) > 0 {
-		t.Errorf("refused changes left %+v", now)
-	}
+	now := d.settings()
+	assert.True(t, now.Version == old.Version && len(now.Recipients) == 0, "refused changes left", now)
 
 	draft := d.path + ".new" // a person's
-	must(t, os.WriteFile(draft, []byte("printers: []"), 0o600))
+	assert.NoError(t, os.WriteFile(draft, []byte("printers: []"), 0o600))
 	printer := fmt.Sprintf(
 		`printer {"version":%q,"name":"grill","address":"tcp://127.0.0.1:2","profile":"epson-tm-t88"}`, old.Version)
 	if code, body := d.change(printer); code != http.StatusOK {
@@ -51,32 +50,24 @@ func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T
 	if now := d.Stations().List()[0]; now.Address != "tcp://127.0.0.1:2" {
 		t.Errorf("the station is %+v", now)
 	}
-	if now := d.settings(); now.Printers[0] != (setup.Printer{
-		Name: "grill", Address: "tcp://127.0.0.1:2", Profile: "epson-tm-t88"}) {
-		t.Errorf("the file has %+v", now.Printers)
-	}
-	if b, err := os.ReadFile(draft); err != nil || string(b) != "printers: []" {
-		t.Errorf("%v: the draft of a person is %q", err, b)
-	}
+	now = d.settings()
+	want := setup.Printer{Name: "grill", Address: "tcp://127.0.0.1:2", Profile: "epson-tm-t88"}
+	assert.Equal(t, now.Printers[0], want)
+	b, err := os.ReadFile(draft)
+	assert.True(t, err == nil && string(b) == "printers: []", err, string(b))
 	for path, text := range map[string]string{d.path: "# for managers", d.path + ".previous": d.text} {
 		b, err := os.ReadFile(path)
-		if err != nil || !strings.Contains(string(b), text) {
-			t.Errorf("%v: %s is\n%s", err, path, b)
-		}
-		if info, err := os.Stat(path); err != nil || info.Mode() != 0o640 {
-			t.Errorf("%v: the rights of %s: %v", err, path, info)
-		}
+		assert.True(t, err == nil && strings.Contains(string(b), text), err, path, string(b))
+		info, err := os.Stat(path)
+		assert.True(t, err == nil && info.Mode() == 0o640, err, path, info)
 	}
 
 	// A second browser has the page of before.
-	if code, body := d.change(printer); code != http.StatusConflict || !strings.Contains(body, "look again") {
-		t.Errorf("%d %s", code, body)
-	}
-	must(t, os.WriteFile(d.path, []byte("printer: []\n"+d.text), 0o600))
-	if code, body := d.get("http://" + d.DisplayAddr().String() + "/manage/api/settings"); code != 400 ||
-		!strings.Contains(body, "printer: unknown key") {
-		t.Errorf("a file with a mistake: %d %s", code, body)
-	}
+	code, body := d.change(printer)
+	assert.True(t, code == http.StatusConflict && strings.Contains(body, "look again"), code, body)
+	assert.NoError(t, os.WriteFile(d.path, []byte("printer: []\n"+d.text), 0o600))
+	code, body = d.get("http://" + d.DisplayAddr().String() + "/manage/api/settings")
+	assert.True(t, code == 400 && strings.Contains(body, "printer: unknown key"), "a file with a mistake", code, body)
 }
 
 // settings are the settings on the page for managers.
@@ -95,13 +86,13 @@ func (d *fileDaemon) change(change string) (int, string) {
 	kind, body, _ := strings.Cut(change, " ")
 	at := "http://" + d.DisplayAddr().String()
 	r, err := http.NewRequest("POST", at+"/manage/api/settings/"+kind, strings.NewReader(body))
-	must(d.t, err)
+	assert.NoError(d.t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", at)
 	answer, err := http.DefaultClient.Do(r)
-	must(d.t, err)
+	assert.NoError(d.t, err)
 	defer answer.Body.Close()
 	b, err := io.ReadAll(answer.Body)
-	must(d.t, err)
+	assert.NoError(d.t, err)
 	return answer.StatusCode, string(b)
 }

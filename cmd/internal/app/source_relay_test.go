@@ -20,6 +20,7 @@ import (
 	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -104,9 +105,7 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 
 func (k *fetchingBox) must(err error) {
 	k.Helper()
-	if err != nil {
-		k.Fatal(err)
-	}
+	assert.NoError(k, err)
 }
 
 // eventually waits for something that other processes do.
@@ -162,9 +161,7 @@ func (k *fetchingBox) wantPrinted() {
 	for _, one := range k.printer.Tickets() {
 		got = append(got, wordOf(one))
 	}
-	if !slices.Equal(got, k.sent) {
-		k.Errorf("printed %q, want %q", got, k.sent)
-	}
+	assert.True(k, slices.Equal(got, k.sent), got, k.sent)
 }
 
 // wantStatus waits until the status says this about the relay.

@@ -13,6 +13,7 @@ import (
 	"ticketrail/cmd/internal/admin"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver"
 	"ticketrail/receiver/source"
 )
@@ -31,13 +32,10 @@ func TestWhatWaitedAtTheRelayTellsWhenItWasOrderedAndIsOnTheSlipIfItIsTooOld(t *
 		k.Advance(2 * time.Minute)
 		k.WantPrinted("grill", "slip A3")
 		slip, last := k.Printers["grill"].Tickets()[0].Text, k.Printers["grill"].Tickets()[1].Text
-		if !strings.Contains(slip, "#A1") || !strings.Contains(slip, "#A2") || strings.Contains(slip, "A3") {
-			t.Errorf("on the slip:\n%s", slip)
-		}
+		assert.True(t, strings.Contains(slip, "#A1") && strings.Contains(slip, "#A2") && !strings.Contains(slip, "A3"),
+			"on the slip", slip)
 		zone, _ := time.LoadLocation("Australia/Melbourne")
-		if want := ordered.In(zone).Format("15:04"); !strings.Contains(last, want) {
-			t.Errorf("want %s on the ticket:\n%s", want, last)
-		}
+		assert.Contains(t, last, ordered.In(zone).Format("15:04"))
 	}, "grill")
 }
 
@@ -59,13 +57,10 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 		}
 		k.Restart()
 		list := k.App.Rejects().List()
-		if len(list) != 3 || list[0].Code != "invalid_json" || list[0].Venue != venueID ||
-			list[1].Size != 13 {
-			t.Errorf("kept %+v", list)
-		}
-		if s := k.finding(finding.Fail, "orders"); !strings.HasPrefix(s, "1 request refused: invalid json") {
-			t.Errorf("the status says %s", s)
-		}
+		assert.True(t, len(list) == 3 && list[0].Code == "invalid_json" && list[0].Venue == venueID &&
+			list[1].Size == 13, list)
+		s := k.finding(finding.Fail, "orders")
+		assert.True(t, strings.HasPrefix(s, "1 request refused: invalid json"), "the status says", s)
 	}, "grill")
 }
 
@@ -76,12 +71,9 @@ func TestADaemonWithoutItsTokenPrintsWhatComesDirectly(t *testing.T) {
 		k.WantPrinted("grill", "A1")
 		const want = "no order can be fetched"
 		s := k.finding(finding.Fail, "relay")
-		if !strings.HasPrefix(s, want) || !strings.Contains(s, "/relay.token: no such file") {
-			t.Errorf("the status says %s", s)
-		}
-		if s := k.App.StatusLine(); !strings.Contains(s, "relay: "+want) {
-			t.Errorf("systemctl says %s", s)
-		}
+		assert.True(t, strings.HasPrefix(s, want) && strings.Contains(s, "/relay.token: no such file"),
+			"the status says", s)
+		assert.Contains(t, k.App.StatusLine(), "relay: "+want)
 		k.wantMetric(0, "ticketrail_source_up")
 	}, "grill")
 }
@@ -91,20 +83,15 @@ func TestABoxWithoutAWebhookOpensNoPort(t *testing.T) {
 		withRelay(k)
 		k.Conf.Receiver.Listen = ""
 	}, func(k *testDaemon) {
-		if k.App.WebhookAddr() != nil {
-			t.Errorf("it listens at %s", k.App.WebhookAddr())
-		}
+		assert.True(t, k.App.WebhookAddr() == nil, "it listens at", k.App.WebhookAddr())
 		k.mustFetch(0, bodyOf(uuid.NewString(), "A1", at("grill", "Soup")))
 		k.Advance(time.Minute)
 		k.WantPrinted("grill", "A1")
 		want := "1 order in the last hour; the last request 1m ago"
-		if s := k.finding(finding.OK, "orders"); !strings.HasPrefix(s, want) {
-			t.Errorf("the status says %s", s)
-		}
+		s := k.finding(finding.OK, "orders")
+		assert.True(t, strings.HasPrefix(s, want), "the status says", s)
 		r := k.App.Report()
-		if r.Version != admin.ThisBuild().Version || r.Problems != 0 {
-			t.Errorf("the relay is told %+v", r)
-		}
+		assert.True(t, r.Version == admin.ThisBuild().Version && r.Problems == 0, "the relay is told", r)
 		k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
 		k.App.Rejects().Keep(receiver.Reject{Time: time.Now(), Code: "schema_mismatch"})
 		k.Advance(time.Minute)

@@ -15,6 +15,7 @@ import (
 
 	"ticketrail/cmd/internal/daemon"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/queue"
 )
 
@@ -28,44 +29,37 @@ func TestTheErrorOfADatabaseThatCannotBeOpenedSaysWhatToDo(t *testing.T) {
 		errors.New("else"): "open: else",
 	} {
 		err := fmt.Errorf("open: %w", cause)
-		if got := openError("/data/t.db", err); !strings.HasPrefix(got.Error(), want) || !errors.Is(got, cause) {
-			t.Errorf("%v becomes %q, want %q", err, got, want)
-		}
+		got := openError("/data/t.db", err)
+		assert.True(t, strings.HasPrefix(got.Error(), want) && errors.Is(got, cause), err, got, want)
 	}
 }
 
 func TestOnlyADatabaseThatWasCheckedIsLoggedAsSuch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.db")
-	must(t, os.WriteFile(path, nil, 0o600))
+	assert.NoError(t, os.WriteFile(path, nil, 0o600))
 	for finds, want := range map[error]string{nil: "database checked", errors.New("locked"): "database not checked"} {
 		var log bytes.Buffer
 		files := &store{
 			conf: config.Storage{Path: path}, log: daemon.NewLogger(&log, "text", nil), tellSystemd: func(string) {},
 			check: func(context.Context, string) error { return finds },
 		}
-		if err := files.checkFile(t.Context()); err != nil || strings.Count(log.String(), "\n") != 1 ||
-			!strings.Contains(log.String(), `"`+want+`"`) {
-			t.Errorf("a check that says %v: %v, logged as\n%s", finds, err, &log)
-		}
+		err := files.checkFile(t.Context())
+		assert.True(t, err == nil && strings.Count(log.String(), "\n") == 1, finds, err, &log)
+		assert.Contains(t, log.String(), `"`+want+`"`)
 	}
 }
 
 func TestTheFindingsOfADatabaseBehindASymbolicLinkAreOfTheFileItself(t *testing.T) {
 	path, link := filepath.Join(t.TempDir(), "t.db"), filepath.Join(t.TempDir(), "link.db")
-	must(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Symlink(path, link)))
+	assert.NoError(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Symlink(path, link)))
 	for _, name := range []string{path + ".corrupt-1", path + ".corrupt", link + ".corrupt-1"} {
-		must(t, os.WriteFile(name, nil, 0o600))
+		assert.NoError(t, os.WriteFile(name, nil, 0o600))
 	}
 	files := &store{conf: config.Storage{Path: link}}
-	if found := files.quarantined(); len(found) != 1 || found[0] != path+".corrupt-1" {
-		t.Error(found)
-	}
-	if folder := files.folder(); folder != filepath.Dir(path) {
-		t.Error(folder)
-	}
-	if err := openError(link, syscall.EROFS); !strings.Contains(err.Error(), "at "+filepath.Dir(path)+")") {
-		t.Error(err)
-	}
+	found := files.quarantined()
+	assert.True(t, len(found) == 1 && found[0] == path+".corrupt-1", found)
+	assert.Equal(t, files.folder(), filepath.Dir(path))
+	assert.Contains(t, openError(link, syscall.EROFS).Error(), "at "+filepath.Dir(path)+")")
 }
 
 func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
@@ -74,20 +68,17 @@ func TestAFileThatLooksDamagedStaysWhileAnotherDaemonHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the second one waits for a while
 		first := &store{conf: conf, log: daemon.NewLogger(nil, "text", nil)}
 		q, err := first.open(t.Context(), Options{NoSync: true}, daemon.NewRegistry())
-		must(t, err)
+		assert.NoError(t, err)
 		second := &store{
 			conf: conf, log: daemon.NewLogger(nil, "text", nil), tellSystemd: func(string) {},
 			check: func(context.Context, string) error { return queue.ErrDamaged }, // it grows just now
 		}
-		if _, err := second.open(t.Context(), Options{}, daemon.NewRegistry()); err == nil ||
-			!strings.Contains(err.Error(), "another ticketrail process has it open") {
-			t.Errorf("a second start: %v", err)
-		}
-		if _, err := os.Stat(conf.Path); err != nil || len(second.quarantined()) > 0 {
-			t.Errorf("the running daemon's file is now %v (%v)", second.quarantined(), err)
-		}
-		if err := first.close(t.Context(), q); err != nil {
-			t.Error(err)
-		}
+		_, err = second.open(t.Context(), Options{}, daemon.NewRegistry())
+		assert.True(t, err != nil && strings.Contains(err.Error(), "another ticketrail process has it open"),
+			"a second start", err)
+		_, err = os.Stat(conf.Path)
+		assert.True(t, err == nil && len(second.quarantined()) == 0, "the running daemon's file is now",
+			second.quarantined(), err)
+		assert.NoError(t, first.close(t.Context(), q))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"ticketrail/cmd/internal/httpserver"
 	"ticketrail/cmd/internal/station"
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/dispatch"
 )
 
@@ -20,29 +21,28 @@ import (
 // it closes the database.
 func TestAStopEndsBeforeSystemdKillsTheDaemon(t *testing.T) {
 	unit, err := os.ReadFile("../../../deploy/ticketrail.service")
-	must(t, err)
+	assert.NoError(t, err)
 	found := regexp.MustCompile(`(?m)^TimeoutStopSec=(\w+)$`).FindSubmatch(unit)
 	if found == nil {
 		t.Fatal("the unit file has no TimeoutStopSec")
 	}
 	killAfter, err := time.ParseDuration(string(found[1]))
-	must(t, err)
+	assert.NoError(t, err)
 
 	// A station that ignores its context, and then a request that hangs, whoever has sent it.
 	webhook, _, err := daemon.Webhook(config.TLS{}, httpserver.Files{}, slog.New(slog.DiscardHandler),
 		prometheus.NewRegistry())
-	must(t, err)
+	assert.NoError(t, err)
 	requests := max(webhook.Grace, operatorGrace, station.PageGrace, keepWithin, reportWithin)
-	if sum := ticketTimeout + dispatch.LongestStop + requests; sum > stopTimeout || stopTimeout >= killAfter {
-		t.Errorf("the steps of a stop take up to %s of %s, and systemd kills after %s", sum, stopTimeout, killAfter)
-	}
+	sum := ticketTimeout + dispatch.LongestStop + requests
+	assert.True(t, sum <= stopTimeout && stopTimeout < killAfter, "the steps of a stop take up to", sum, stopTimeout,
+		killAfter)
 }
 
 // TestPrintingIsStoppedOnlyOnce closes the App after Run has stopped printing: a station that hangs delays a stop once.
 func TestPrintingIsStoppedOnlyOnce(t *testing.T) {
 	a := &App{}
 	a.stopOnce.Do(func() {}) // Run has stopped printing
-	if err := a.stopPrinting(t.Context()); err != nil {
-		t.Errorf("the teardown stops printing again: %v", err)
-	}
+	err := a.stopPrinting(t.Context())
+	assert.True(t, err == nil, "the teardown stops printing again", err)
 }

@@ -20,8 +20,7 @@ func TestTheErrorOfAnAddressThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 		"192.0.2.1:0":   "port/metrics.listen: this box has not the address of metrics.listen (192.0.2.1:0): use one",
 		"127.0.0.1:zzz": "port/metrics.listen: the port of metrics.listen cannot be opened (127.0.0.1:zzz: ",
 	} {
-		if _, err := Listen(nil, "metrics.listen", address); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v", address, err)
-		}
+		_, err := Listen(nil, "metrics.listen", address)
+		assert.True(t, err != nil && strings.HasPrefix(err.Error(), want), address, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 )
 
@@ -37,36 +38,26 @@ func TestAnACMEServerThatRefusesIsAskedSeldom(t *testing.T) {
 				t.Fatalf("in the hour after %v it is asked %d times", from, n)
 			}
 		}
-		if n := server.within(start, 0, time.Hour); n != 4 {
-			t.Errorf("in the first hour it is asked %d times, want 4", n)
-		}
+		assert.Equal(t, server.within(start, 0, time.Hour), 4, "in the first hour it is asked")
 		for from := 24 * time.Hour; from < 6*24*time.Hour; from += 4 * time.Hour {
-			if n := server.within(start, from, from+4*time.Hour); n != 1 {
-				t.Errorf("in the four hours after %v it is asked %d times, want once", from, n)
-			}
+			assert.Equal(t, server.within(start, from, from+4*time.Hour), 1, "in the four hours after", from)
 		}
-		if p := a.Problem(); !strings.Contains(p, "too many certificates") {
-			t.Errorf("the problem is %q", p)
-		}
+		assert.Contains(t, a.Problem(), "too many certificates")
 		server.says("another " + strings.Repeat("x", 1<<20))
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		if p := a.Problem(); !strings.Contains(p, "another x") || len(p) > 1000 {
-			t.Errorf("a new reason: %d bytes", len(p))
-		}
+		p := a.Problem()
+		assert.True(t, strings.Contains(p, "another x") && len(p) <= 1000, "a new reason", len(p))
 		server.says("")
 		for now := time.Since(start); server.within(start, now, math.MaxInt64) == 0; synctest.Wait() {
 			time.Sleep(time.Minute)
 		}
 		logged := log.String()
 		cancel()
-		if err := <-ended; err != nil || log.String() != logged {
-			t.Errorf("the end of the daemon counts as a failure: %v\n%s", err, &log)
-		}
+		err := <-ended
+		assert.True(t, err == nil && log.String() == logged, "the end of the daemon counts as a failure", err, &log)
 		a.tell(nil, 0)
-		if p := a.Problem(); p != "" {
-			t.Errorf("after a success the problem is still %q", p)
-		}
+		assert.Equal(t, a.Problem(), "", "after a success the problem is still")
 	})
 }
 
@@ -81,19 +72,16 @@ func TestACertificateIsRenewedWhenAThirdOfItsTimeIsLeft(t *testing.T) {
 				if made == "damaged file" {
 					cert = cert[:len(cert)/2]
 				}
-				must(t, os.MkdirAll(filepath.Dir(a.o.Files.Cert), 0o700))
+				assert.NoError(t, os.MkdirAll(filepath.Dir(a.o.Files.Cert), 0o700))
 				replaceFile(t, a.o.Files.Cert, append(key, cert...))
 				go a.Run(t.Context())
 				time.Sleep(60*24*time.Hour - time.Minute)
 				synctest.Wait()
-				if got, want := server.within(start, 0, math.MaxInt64) > 0, made == "damaged file"; got != want {
-					t.Errorf("asked before two thirds of the time: %v, want %v", got, want)
-				}
+				got, want := server.within(start, 0, math.MaxInt64) > 0, made == "damaged file"
+				assert.Equal(t, got, want, "asked before two thirds of the time")
 				time.Sleep(dueEvery + time.Minute)
 				synctest.Wait()
-				if server.within(start, 0, math.MaxInt64) == 0 {
-					t.Error("not asked after two thirds of the time")
-				}
+				assert.True(t, server.within(start, 0, math.MaxInt64) != 0, "not asked after two thirds of the time")
 			})
 		})
 	}
@@ -105,9 +93,7 @@ func TestABusyACMEServerIsAskedAFewTimesInAnAttempt(t *testing.T) {
 	for backoff(n, nil, busy) > 0 {
 		n++
 	}
-	if n != maxRequests {
-		t.Errorf("asked %d times, want %d", n, maxRequests)
-	}
+	assert.Equal(t, n, maxRequests)
 }
 
 func TestOnlyTheACMEServerSeesTheProof(t *testing.T) {
@@ -122,15 +108,12 @@ func TestOnlyTheACMEServerSeesTheProof(t *testing.T) {
 			"": "first", "h2": "first", "acme-tls/1": "proof", "acme-tls/1 h2": "first", "h2 acme-tls/1": "first",
 		} {
 			got, err := handshake(c, ca.client(strings.Fields(protos)...))
-			if err != nil || got != want {
-				t.Errorf("a client that offers %q gets %q, %v, want %s", protos, got, err, want)
-			}
+			assert.True(t, err == nil && got == want, "a client that offers", protos, got, err, want)
 		}
 
 		c.proof.Store(nil)
-		if _, err := handshake(c, ca.client(acme.ALPNProto)); err == nil {
-			t.Error("without an order the protocol of ACME servers is spoken")
-		}
+		_, err := handshake(c, ca.client(acme.ALPNProto))
+		assert.True(t, err != nil, "without an order the protocol of ACME servers is spoken")
 	})
 }
 
@@ -139,22 +122,19 @@ func TestAnAttemptThatIsOverOrdersNothing(t *testing.T) {
 	defer cancel()
 	server := &refuses{why: "too many certificates"}
 	request, err := http.NewRequest(http.MethodGet, "https://acme.example.com/dir", http.NoBody)
-	must(t, err)
+	assert.NoError(t, err)
 	for range 2 {
 		_, _ = attempt{ctx, server}.RoundTrip(request)
 		cancel()
 	}
-	if n := len(server.asked); n != 1 {
-		t.Errorf("the ACME server is asked %d times, want once, before the end", n)
-	}
+	assert.Equal(t, len(server.asked), 1, "the ACME server is asked")
 }
 
 func TestWithoutAFolderThatCanBeWrittenNothingIsOrdered(t *testing.T) {
 	a, server := newTestACME(t, io.Discard)
 	replaceFile(t, filepath.Dir(filepath.Dir(a.o.Files.Cert)), nil) // a file where the folder should be
-	if err := a.renew(t.Context()); err == nil || len(server.asked) > 0 {
-		t.Errorf("%v; the ACME server is asked %d times", err, len(server.asked))
-	}
+	err := a.renew(t.Context())
+	assert.True(t, err != nil && len(server.asked) == 0, err, len(server.asked))
 }
 
 // refuses is an ACME server with too much to do.
@@ -201,7 +181,7 @@ func newTestACME(t *testing.T, log io.Writer) (*ACME, *refuses) {
 	file := filepath.Join(t.TempDir(), "acme", "ca", serverName)
 	a, err := NewACME(ACMEOptions{Name: serverName, Directory: "https://acme.example.com/dir",
 		Files: Files{Cert: file, Key: file}, Log: slog.New(slog.NewTextHandler(log, nil))})
-	must(t, err)
+	assert.NoError(t, err)
 	server := &refuses{why: "too many certificates"}
 	a.through = server
 	return a, server

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
@@ -30,34 +32,26 @@ func TestCertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 		presents := func(want string) {
 			t.Helper()
 			got, err := handshake(c, a.client())
-			if err != nil || got != want {
-				t.Errorf("the server presents %q, %v, want %s", got, err, want)
-			}
+			assert.True(t, err == nil && got == want, "the server presents", got, err, want)
 		}
 		presents("first")
 		cert, key := a.sign(t, "second", false)
 		time.Sleep(2 * time.Second)
 		replaceFile(t, files.Cert, cert) // half a renewal: the key does not fit yet
 		presents("first")
-		if lastErr == nil {
-			t.Error("a pair that does not fit counts as good")
-		}
+		assert.True(t, lastErr != nil, "a pair that does not fit counts as good")
 		for range 5 {
 			time.Sleep(2 * time.Second)
 			presents("first")
 		}
-		if n := strings.Count(log.String(), "TLS files changed but cannot be used"); n != 1 {
-			t.Errorf("logged %d times, want once:\n%s", n, &log)
-		}
+		assert.Equal(t, strings.Count(log.String(), "TLS files changed but cannot be used"), 1, &log)
 		replaceFile(t, files.Key, key)
 		presents("first") // the last check was less than a second ago
 		time.Sleep(time.Second)
 		presents("second")
-		if lastErr != nil {
-			t.Error(lastErr)
-		}
+		assert.True(t, lastErr == nil, lastErr)
 		time.Sleep(time.Second)
-		must(t, os.Remove(files.Cert))
+		assert.NoError(t, os.Remove(files.Cert))
 		presents("second")
 	})
 }
@@ -75,7 +69,7 @@ func TestOnlyClientsOfTheConfiguredAuthorityAreAccepted(t *testing.T) {
 			config.MaxVersion = tls.VersionTLS12
 			if of != nil {
 				pair, err := tls.X509KeyPair(of.sign(t, "tablet", false))
-				must(t, err)
+				assert.NoError(t, err)
 				// Whatever the server asks for, as an attacker would do.
 				config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 					return &pair, nil
@@ -84,14 +78,11 @@ func TestOnlyClientsOfTheConfiguredAuthorityAreAccepted(t *testing.T) {
 			_, err := handshake(c, config)
 			return err == nil
 		}
-		if try(nil) || try(others) || !try(clients) {
-			t.Error("want only the clients of the configured authority accepted")
-		}
+		assert.True(t, !try(nil) && !try(others) && try(clients),
+			"want only the clients of the configured authority accepted")
 		replaceFile(t, files.ClientCA, others.pem())
 		time.Sleep(2 * time.Second)
-		if try(clients) || !try(others) {
-			t.Error("a changed client CA is not active")
-		}
+		assert.True(t, !try(clients) && try(others), "a changed client CA is not active")
 	})
 }
 
@@ -104,9 +95,7 @@ func TestFilesThatCannotBeUsedAtTheStartAreAnError(t *testing.T) {
 		"does not match":               {Cert: good.Cert, Key: other.Key},
 		"no certificate in it":         {Cert: good.Cert, Key: good.Key, ClientCA: good.Key},
 	} {
-		if _, err := NewCertReloader(files, slog.New(slog.DiscardHandler), nil); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		_, err := NewCertReloader(files, slog.New(slog.DiscardHandler), nil)
+		assert.True(t, err != nil && strings.Contains(err.Error(), want), err, want)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"ticketrail/deploy/assert"
 )
 
 const (
@@ -19,9 +21,7 @@ func TestAConnectionWaitsWhileAllPlacesAreTaken(t *testing.T) {
 		first.occupy()
 		d.dial("192.0.2.1").occupy()
 		d.dial("192.0.2.1")
-		if d.dial("192.0.2.2") != nil {
-			t.Error("a connection is accepted over the limit")
-		}
+		assert.True(t, d.dial("192.0.2.2") == nil, "a connection is accepted over the limit")
 		d.slow <- true
 		first.want(200)
 		_ = first.Close()
@@ -43,23 +43,18 @@ func TestAGroupHasNoMoreConnectionsThanItMay(t *testing.T) {
 	atDoor(t, Options{MaxConnections: 100, Group: perAddress(2)}, func(d *door) {
 		other := d.dial("192.0.2.2")
 		first, second := d.dial("192.0.2.1"), d.dial("::ffff:192.0.2.1")
-		if !d.dial("192.0.2.1").closed() || first.closed() || second.closed() || other.closed() {
-			t.Error("not the third one was closed")
-		}
+		assert.True(t, d.dial("192.0.2.1").closed() && !first.closed() && !second.closed() && !other.closed(),
+			"not the third one was closed")
 		_ = first.Close()
 		synctest.Wait()
 		d.dial("192.0.2.1").post("/order", 200)
-		if !d.dial("192.0.2.1").closed() {
-			t.Error("the one that is left is not counted")
-		}
+		assert.True(t, d.dial("192.0.2.1").closed(), "the one that is left is not counted")
 		for range 3 { // closed ones are not counted
 			d.dial("192.0.2.2").Close()
 			synctest.Wait()
 		}
 		for range 3 {
-			if d.dial("192.0.2.9").closed() {
-				t.Error("one without a group is limited")
-			}
+			assert.True(t, !d.dial("192.0.2.9").closed(), "one without a group is limited")
 		}
 	})
 }
@@ -82,9 +77,7 @@ func TestTheLastPlacesAreForCallersThatAreKnown(t *testing.T) {
 					got++
 				}
 			}
-			if got != one.want {
-				t.Errorf("%s gets %d connections, want %d", one.from, got, one.want)
-			}
+			assert.Equal(t, got, one.want, one.from)
 		}
 	})
 }

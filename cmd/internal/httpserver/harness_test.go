@@ -21,6 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 )
 
@@ -63,9 +64,7 @@ func atDoor(t *testing.T, o Options, story func(d *door)) {
 
 		story(d)
 		close(d.slow)
-		if err := d.stop(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, d.stop())
 	})
 }
 
@@ -146,7 +145,7 @@ func newAuthority(t *testing.T, name string) *authority {
 	t.Helper()
 	a := &authority{}
 	pair, err := tls.X509KeyPair(a.sign(t, name, true))
-	must(t, err)
+	assert.NoError(t, err)
 	a.cert, a.key = pair.Leaf, pair.PrivateKey.(*ecdsa.PrivateKey)
 	return a
 }
@@ -154,7 +153,7 @@ func newAuthority(t *testing.T, name string) *authority {
 func (a *authority) sign(t *testing.T, name string, isCA bool) (certPEM, keyPEM []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	assert.NoError(t, err)
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()),
 		Subject:      pkix.Name{CommonName: name}, DNSNames: []string{serverName},
@@ -170,9 +169,9 @@ func (a *authority) sign(t *testing.T, name string, isCA bool) (certPEM, keyPEM 
 	}
 
 	der, err := x509.CreateCertificate(rand.Reader, c, parent, key.Public(), parentKey)
-	must(t, err)
+	assert.NoError(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	must(t, err)
+	assert.NoError(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
 }
@@ -202,14 +201,14 @@ func (a *authority) files(t *testing.T, name string) Files {
 // replaceFile replaces a file by a rename, as renewal tools do.
 func replaceFile(t *testing.T, name string, content []byte) {
 	t.Helper()
-	must(t, os.WriteFile(name+".new", content, 0o600))
-	must(t, os.Rename(name+".new", name))
+	assert.NoError(t, os.WriteFile(name+".new", content, 0o600))
+	assert.NoError(t, os.Rename(name+".new", name))
 }
 
 func load(t *testing.T, f Files) *CertReloader {
 	t.Helper()
 	c, err := NewCertReloader(f, slog.New(slog.DiscardHandler), nil)
-	must(t, err)
+	assert.NoError(t, err)
 	return c
 }
 
@@ -229,12 +228,4 @@ func handshake(c *CertReloader, client *tls.Config) (name string, err error) {
 		return "", err
 	}
 	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName, nil
-}
-
-// must ends the test with an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 )
 
@@ -21,15 +22,12 @@ func TestStoppingFinishesRequestsInProgressAndAcceptsNoOthers(t *testing.T) {
 				silent := d.dial("192.0.2.2")
 				go d.stop()
 				synctest.Wait()
-				if d.dial("192.0.2.3") != nil {
-					t.Error("still listening")
-				}
+				assert.True(t, d.dial("192.0.2.3") == nil, "still listening")
 
 				d.slow <- true
 				busy.want(http.StatusOK)
-				if err := d.stop(); err != nil || most == 0 && !silent.closed() {
-					t.Errorf("%v, or the other connection is still open", err)
-				}
+				err := d.stop()
+				assert.True(t, err == nil && (most != 0 || silent.closed()), err)
 			})
 		})
 	}
@@ -41,9 +39,9 @@ func TestStoppingCutsOffRequestsThatTakeTooLong(t *testing.T) {
 		busy.occupy()
 		began := time.Now()
 		err := d.stop()
-		if took := time.Since(began); err != nil || took != 7*time.Second || !busy.closed() {
-			t.Errorf("the server stopped after %v, %v; the connection is closed: %v", took, err, busy.closed())
-		}
+		took := time.Since(began)
+		assert.True(t, err == nil && took == 7*time.Second && busy.closed(), "the server stopped after", took, err,
+			busy.closed())
 	})
 }
 
@@ -53,9 +51,8 @@ func TestAConnectionThatCarriesNothingIsClosed(t *testing.T) {
 		c.post("/order", http.StatusOK)
 		began := time.Now()
 		_, err := c.in.ReadByte()
-		if open := time.Since(began); err != io.EOF || open != idleTimeout {
-			t.Errorf("after %v: %v", open, err)
-		}
+		open := time.Since(began)
+		assert.True(t, err == io.EOF && open == idleTimeout, open, err)
 	})
 }
 
@@ -72,9 +69,7 @@ func TestHugeHeadersNeverReachTheHandler(t *testing.T) {
 func TestAListenerThatFailsIsAnError(t *testing.T) {
 	l := virtual.NewNetwork()
 	_ = l.Close()
-	if err := Serve(t.Context(), l, &http.Server{}, Options{}); err == nil {
-		t.Error("no error")
-	}
+	assert.True(t, Serve(t.Context(), l, &http.Server{}, Options{}) != nil, "no error")
 }
 
 func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
@@ -85,10 +80,9 @@ func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
 		tr := &http.Transport{DialContext: d.Dial, TLSClientConfig: a.client(), ForceAttemptHTTP2: true}
 		defer tr.CloseIdleConnections()
 		resp, err := (&http.Client{Transport: tr}).Get("https://box/order")
-		must(t, err)
-		if body, _ := io.ReadAll(resp.Body); string(body) != "HTTP/2.0" {
-			t.Errorf("through TLS: %s", body)
-		}
+		assert.NoError(t, err)
+		body, _ := io.ReadAll(resp.Body)
+		assert.Equal(t, string(body), "HTTP/2.0", "through TLS")
 		_ = resp.Body.Close()
 
 		// net/http closes a connection that carries nothing, also if the client is silent after its settings.
@@ -99,9 +93,9 @@ func TestHTTP2IsSpokenThroughTLSOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = io.Copy(io.Discard, silent)
-		if open := time.Since(began); open < idleTimeout || open > idleTimeout+time.Minute {
-			t.Errorf("a connection that carries nothing is open for %v", open)
-		}
+		open := time.Since(began)
+		assert.True(t, open >= idleTimeout && open <= idleTimeout+time.Minute,
+			"a connection that carries nothing is open for", open)
 	})
 	atDoor(t, Options{}, func(d *door) {
 		c := d.dial("192.0.2.1")

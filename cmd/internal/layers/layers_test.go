@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 const module = "ticketrail"
@@ -89,9 +91,7 @@ func TestEachRestrictedModuleIsImportedOnlyByItsPackages(t *testing.T) {
 
 func TestTheTopFolderHoldsOnlyListedFiles(t *testing.T) {
 	entries, err := os.ReadDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	// The README builds the program here; git does not track what .gitignore names.
 	built := strings.Split(strings.ReplaceAll(text(t, ".gitignore"), "/\n", "\n"), "\n")
 	for _, e := range entries {
@@ -192,9 +192,7 @@ func imports(t *testing.T) (code, tests map[string][]string) {
 		}
 		for _, s := range f.Imports {
 			imported, err := strconv.Unquote(s.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, err)
 			into[pkg] = append(into[pkg], imported)
 		}
 		if _, ok := code[pkg]; !ok {
@@ -226,9 +224,7 @@ func files(t *testing.T) (names []string) {
 		names = append(names, filepath.ToSlash(name))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return names
 }
 
@@ -237,9 +233,7 @@ func text(t *testing.T, name string) string {
 	t.Helper()
 
 	b, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return string(b)
 }
 
@@ -275,9 +269,7 @@ func parse(t *testing.T, name, text string) goFile {
 
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, text, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return goFile{file, name, set}
 }
 

@@ -38,11 +38,8 @@ func TestWhatBecomesOfATicketIsToldOnceWithItsProof(t *testing.T) {
 			t.Fatal(got)
 		}
 		out := r.got[2].Data
-		if out.Proof != ticket.Processed || out.Seq != 3 || out.Job != 1 || out.Number != "7" ||
-			out.VenueName != "Harbour" ||
-			out.Attempts != 1 || out.MayHaveComeOut || out.ReceivedAt == nil {
-			t.Errorf("%+v", out)
-		}
+		assert.True(t, out.Proof == ticket.Processed && out.Seq == 3 && out.Job == 1 && out.Number == "7" &&
+			out.VenueName == "Harbour" && out.Attempts == 1 && !out.MayHaveComeOut && out.ReceivedAt != nil, out)
 		b, err := json.Marshal(r.got)
 		assert.True(t, err == nil && !strings.Contains(string(b), "Egg"), "it says what was ordered", string(b))
 		assert.True(t, r.ids[0] != r.ids[1] && r.ids[1] != r.ids[2], r.ids)
@@ -61,17 +58,15 @@ func TestAReceiverThatFailsIsAskedEverMoreSeldomAndGetsEverythingWhenItIsBack(t 
 		after(24 * time.Hour)
 		assert.True(t, r.tries >= 24*60/10 && r.tries <= 24*60/2, "attempts in a day", r.tries)
 		f, ok := told.Finding()
-		if !ok || !strings.Contains(f.Text, "4 outcomes not taken") ||
-			!strings.Contains(f.Detail, "it answered 500") {
-			t.Errorf("%v %+v", ok, f)
-		}
+		assert.True(t, ok, f)
+		assert.Contains(t, f.Text, "4 outcomes not taken")
+		assert.Contains(t, f.Detail, "it answered 500")
 		assert.Equal(t, strings.Count(log.String(), "level=WARN"), 1, log)
 		r.set(nil)
 		after(8 * time.Minute)
 		assert.Equal(t, r.types(), "ticket.accepted ticket.accepted ticket.late ticket.late")
-		if _, ok := told.Finding(); ok || !strings.Contains(log.String(), "taken again") {
-			t.Errorf("it still fails:\n%s", log)
-		}
+		_, ok = told.Finding()
+		assert.True(t, !ok && strings.Contains(log.String(), "taken again"), "it still fails", log)
 	})
 }
 

@@ -39,9 +39,9 @@ func TestAnOrderIsToldToBeReadyOnceForEachTimeThatItBecomesSo(t *testing.T) {
 		r.press(t, board.Bump)
 		after(5 * time.Second)
 		r.want(t, "ready 1 2, ready 3, not_ready 3, ready 3")
-		if e := r.got; e[0].Data.Order != e[1].Data.Order || e[0].Data.Station != "hot" || e[0].Data.Job != 1 {
-			t.Errorf("%+v\n%+v", e[0], e[1])
-		}
+		e := r.got
+		assert.True(t, e[0].Data.Order == e[1].Data.Order && e[0].Data.Station == "hot" && e[0].Data.Job == 1, e[0],
+			e[1])
 	})
 }
 
