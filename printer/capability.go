@@ -265,7 +265,7 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 	}
 	a.RealTime = s.RealTime()
 
-	ready := func() error { return d.health.notReady(s.Condition()) }
+	ready := func() error { return d.health.recordNotReady(s.Condition()) }
 	if err := ready(); err != nil {
 		return a, err
 	}

@@ -76,7 +76,8 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		return nil, err
 	}
 
-	// At most three connections: an idle one, one that is probed, and one after a probe that heard nothing.
+	// At most three connections: an idle one, if there is one; a new one; and another new one if the printer was
+	// silent, was probed, or the probe heard nothing. Silent, stale and "heard nothing" are true once at most.
 	for first := true; ; first = false {
 		connected := d.takeIdle()
 		// A failure allows a second connection: an idle one may have ended since its last ticket, and a
@@ -107,7 +108,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		d.release(connected, broken)
 		switch {
 		case errors.Is(err, session.ErrNotPrinter):
-			return nil, d.health.notPrinter(err)
+			return nil, d.health.recordNoPrinter(err)
 		case errors.Is(err, session.ErrHeardNothing): // our half of the connection is closed: dial again
 		case !mayRetry:
 			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
@@ -125,7 +126,10 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool
 		answers, err := s.AwaitStable(ctx, first && d.can.silent())
 		// If it answers after all, it is probed. If a program answers, it is probed at the next connection: a silent
 		// printer may be there again, and only a probe tells.
-		d.can.known = d.can.known && !answers && !errors.Is(err, session.ErrNotPrinter)
+		if answers || errors.Is(err, session.ErrNotPrinter) {
+			d.can.known = false
+		}
+
 		switch {
 		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter:
 			return session.ErrNotPrinter // an earlier ticket was answered with text; it stays so until a probe is due
@@ -138,7 +142,7 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool
 	if !d.can.known {
 		err = d.probe(ctx, s)
 	} else if err = s.FirstStatus(ctx); err == nil {
-		err = d.health.notReady(s.Condition())
+		err = d.health.recordNotReady(s.Condition())
 	}
 	if err == nil {
 		d.can.dropNoisyFence(ctx, s)
@@ -149,7 +153,7 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool
 	}
 
 	if session.TimedOut(err) {
-		return d.health.notAnswering()
+		return d.health.recordNoAnswer()
 	}
 
 	if err == nil && d.can.answers() {
@@ -162,7 +166,7 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool
 // [session.ErrNoAnswer]: it does not answer DLE EOT either.
 func (d *Device) hello(ctx context.Context, s *session.Session) error {
 	got, err := s.Hello(ctx, d.can.Fence, true, session.HelloTimeout, func() error {
-		err := d.health.notReady(s.Condition())
+		err := d.health.recordNotReady(s.Condition())
 		if err == nil && d.health.get().State != Hung { // hung until it answers
 			d.health.set(Clearing, nil)
 		}
@@ -214,7 +218,7 @@ func (p *Paper) send(
 	case ctx.Err() != nil: // interrupted, by a stop or in favour of a backup: that says nothing about the printer
 		err = fmt.Errorf("interrupted: %w", context.Cause(ctx))
 	case errors.Is(err, session.ErrNotPrinter):
-		_ = p.d.health.notPrinter(err)
+		_ = p.d.health.recordNoPrinter(err)
 	case s.Err() != nil:
 		p.d.health.set(Unreachable, err)
 	case errors.Is(err, session.ErrFellSilent):
@@ -307,12 +311,12 @@ func (p *Paper) sendUnfenced(ctx context.Context, sending *session.Sending, enco
 	return nil
 }
 
-// release is how each use of a connection ends. One that works is kept for the next ticket, for Linger: also while the
-// printer waits for a person, because the dispatcher asks it again in a few seconds. A connection with a question that
-// was sent or answered in part is not kept: the printer would take the next command for the rest of that question. A
-// broken connection is abandoned, so that the bytes that the printer's network interface still holds of a ticket do not
-// come out after the copy of that ticket; any other one is closed in an orderly way, so that the printer gets all that
-// was sent.
+// release ends the use of a connection, but for a ticket without a fence, which sendUnfenced finishes itself. One that
+// works is kept for the next ticket, for Linger: also while the printer waits for a person, because the dispatcher asks
+// it again in a few seconds. A connection with a question that was sent or answered in part is not kept: the printer
+// would take the next command for the rest of that question. A broken connection is abandoned, so that the bytes that
+// the printer's network interface still holds of a ticket do not come out after the copy of that ticket; any other one
+// is closed in an orderly way, so that the printer gets all that was sent.
 func (d *Device) release(s *session.Session, why reason) {
 	pending := !s.NothingPending()
 	if why == unused && pending {

@@ -208,8 +208,8 @@ func (p *Paper) ahead(s *session.Session) (b []byte) {
 	// so it follows only attempts that can need it.
 	if s.By() == session.NoFence && !transport.IsFile(s.Conn()) &&
 		(p.d.maybeInCommand || !transport.IsSerial(s.Conn())) {
-		b = escpos.Resync(p.o.Profile)
-		b = b[min(s.NULs(), len(b)-len(escpos.SelectPrinter())):] // less those that were sent ahead of its questions
+		b = escpos.Resync(p.o.Profile) // NULs, then ESC = 1; without the NULs that were sent ahead of its questions
+		b = b[min(s.NULs(), len(b)-len(escpos.SelectPrinter())):]
 	}
 	return append(b, p.d.pendingCut...)
 }

@@ -122,9 +122,9 @@ func (h *health) set(state string, why error) {
 	})
 }
 
-// notAnswering records a printer that accepts connections and no longer answers: it serves a till, or
+// recordNoAnswer records a printer that accepts connections and no longer answers: it serves a till, or
 // hangs. Its tickets wait, or print at its backup.
-func (h *health) notAnswering() error {
+func (h *health) recordNoAnswer() error {
 	now, status := Busy, h.get()
 	if status.State == Hung || status.State == Busy && time.Since(status.Since) >= session.HungAfter {
 		now = Hung
@@ -133,15 +133,15 @@ func (h *health) notAnswering() error {
 	return ticket.NotReady(fmt.Errorf("%s does not answer, but its port is open", h.name))
 }
 
-// notPrinter records that it is no printer. It stays one until it answers as a printer does.
-func (h *health) notPrinter(err error) error {
+// recordNoPrinter records that it is no printer. It stays one until it answers as a printer does.
+func (h *health) recordNoPrinter(err error) error {
 	h.set(NotAPrinter, err)
 	return ticket.NotReady(fmt.Errorf("ask %s how it is: %w", h.name, err))
 }
 
-// notReady records a reported condition that stops the printing. The queue waits, and no attempt is spent. Nil: none
-// was reported.
-func (h *health) notReady(c escpos.Condition) error {
+// recordNotReady records a reported condition that stops the printing. The queue waits, and no attempt is spent. Nil:
+// none was reported.
+func (h *health) recordNotReady(c escpos.Condition) error {
 	if !c.Any(escpos.Blocking) {
 		return nil
 	}

@@ -161,8 +161,8 @@ type newTicket struct {
 	shareIndex int // of the dedupRecord
 }
 
-// changes returns the tickets of the shares that are not as known, and updates known, but for the
-// jobs.
+// changes returns the tickets of the shares that are not as known, and updates known. Changed shares have no jobs then:
+// enqueue fills them in.
 func (a *acceptOp) changes(b *batch, known *dedupRecord) []newTicket {
 	replaced := known.match(a.shares)
 	gone := known.listedExcept(replaced)
@@ -213,7 +213,8 @@ func (a *acceptOp) nothingListedTicket(b *batch, was *share) ticket.Ticket {
 		Venue: like.Venue, VenueName: like.VenueName, Zone: like.Zone, Device: like.Device, Request: like.Request,
 		Received: like.Received, Notes: []string{ticket.NothingListed}, Changed: was.change(1, 1),
 	}
-	if len(was.jobs) > 0 { // else, or if its job is too old to be known, its head says which order it was
+	// If the job is too old to be known, only Changed says which order it was.
+	if len(was.jobs) > 0 {
 		old, _ := ticketIn(b.tx, was.jobs[0])
 		nothing.Record, nothing.Number, nothing.Table, nothing.Type = old.Record, old.Number, old.Table, old.Type
 		nothing.Server, nothing.Guests = old.Server, old.Guests

@@ -54,7 +54,7 @@ type batch struct {
 	newJobLines, stateLines []copyLine // for the copy's log; see copyLines
 }
 
-// fail makes the whole transaction fail, with the first error. An operation that has written
+// fail makes the whole transaction fail, with the first error; nil changes nothing. An operation that has written
 // anything must not return an error of its own: that would be committed.
 func (b *batch) fail(err error) {
 	if b.err == nil {

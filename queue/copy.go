@@ -110,7 +110,8 @@ func (c *copier) run(ctx context.Context) {
 			}
 		case err := <-made:
 			copying = false
-			if c.finished(err); err == nil {
+			c.finished(err)
+			if err == nil {
 				again = copyAgain
 			}
 		case <-c.q.ended:

@@ -71,9 +71,9 @@ func remember(list []content, c content) []content {
 	return append(list, c)
 }
 
-// match returns for each share of a content the index of the stored one that it replaces, -1 for none: the one of its
-// station and order, else one of its station whose order the content does not list, because an order can get another
-// number.
+// match returns for each share of a content the index of the stored one that it replaces, -1 for none. That is the one
+// with its station and order. An order can get another number, so the shares of a station that are left replace its
+// stored ones that are left, in turn.
 func (r *dedupRecord) match(shares []ticket.Share) []int {
 	out := make([]int, len(shares))
 	byName := make(map[[2]string]int, len(r.shares))

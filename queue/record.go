@@ -18,7 +18,7 @@ import (
 // Every stored value begins with the CRC32C of the rest, because bbolt has no checksums on its data
 // pages, and an SD card returns flipped bits: 1 burger must not become 9. Keys have
 // none: bbolt sorts by them, so a checksum would have to be at their end, and the value of a key
-// shows damage. Code that trusts a key alone says so (readClock and forget in clock.go).
+// shows damage. Code that trusts a key alone says so (readClock in load.go, forget in clock.go).
 
 // castagnoli is the CRC that processors compute in hardware.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

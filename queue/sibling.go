@@ -33,8 +33,8 @@ const maxSiblings = 1000
 //   - a ticket that came out and was printed again is represented by the latest copy that was not cancelled. But a
 //     copy of a card on a screen is left out, whoever asked for it: its board knows its state.
 //
-// The ticket that a changed ticket has replaced is left out, with its copies; the changed ticket is included. So is
-// left out a job that is not known, or has no request. It reads in pages, like [Queue.Jobs], and at most a thousand
+// The ticket that a changed ticket has replaced is left out, with its copies; the changed ticket is included. A job
+// that is not known, or has no request, is left out too. It reads in pages, like [Queue.Jobs], and at most a thousand
 // jobs of a request.
 func (q *Queue) Siblings(ctx context.Context, jobs []uint64) ([]Sibling, error) {
 	reader := siblingReader{lent: q.leases(), orders: map[uint64]map[orderName]bool{}, replaced: map[uint64]bool{}}

@@ -54,7 +54,7 @@ func refusalOf(err error) *refusal {
 		return already
 	}
 	switch {
-	// Of Echo's router: errors that passed no check of ours.
+	// Of Echo's router, and of checks that answer like it.
 	case errors.Is(err, echo.ErrNotFound):
 		return refused(NotFound)
 	case errors.Is(err, echo.ErrMethodNotAllowed):
@@ -182,9 +182,8 @@ func (x *exchange) answer(c echo.Context, status int, v any) {
 	_ = http.NewResponseController(c.Response()).Flush()
 }
 
-// Code is the error.code of an answer, or the reason by which an accepted request is counted and listed; answerings has
-// each code of an answer. The codes are a closed set. Operators match them in alert rules, dashboards and kept bodies,
-// so none may be renamed.
+// Code is the error.code of an answer, or the reason by which a request is counted and listed. The codes are a closed
+// set. Operators match them in alert rules, dashboards and kept bodies, so none may be renamed.
 type Code string
 
 const (

@@ -37,7 +37,7 @@ func (r *Receiver) handle(c echo.Context) error {
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(c.Request().Context()), x.deadline)
 	defer cancel()
 	receipt, err := r.take(ctx, x)
-	if err != nil { // here as above, refuse frees the body
+	if err != nil { // here as above, Echo's error handler (Receiver.refuse) frees the body
 		if _, isRefusal := errors.AsType[*refusal](err); !isRefusal {
 			err = refused(r.codeOf(ctx, err))
 		}

@@ -31,7 +31,7 @@ func (r *Receiver) PrintLate(ctx context.Context, one StoredReject, lenient bool
 	late := &exchange{policy: policy, mode: policy.Mode, venue: policy.named(one.Venue), start: one.Time,
 		device: one.Device, body: one.Body}
 	late.refusedFor, _, _ = strings.Cut(cmp.Or(one.Message, one.Code), ";")
-	if err := late.mended(one, lenient); err != nil {
+	if err := late.stillWrong(one, lenient); err != nil {
 		return ticket.Receipt{}, err
 	}
 
@@ -64,8 +64,8 @@ func (p *compiledPolicy) named(idOrName string) *Venue {
 	return nil
 }
 
-// mended returns the part of the cause that is still there.
-func (x *exchange) mended(one StoredReject, lenient bool) error {
+// stillWrong returns the part of the cause that has not been mended.
+func (x *exchange) stillWrong(one StoredReject, lenient bool) error {
 	switch {
 	case one.turnedAway():
 		return hindrance("it is a caller that was turned away before its request was read: there is no body")

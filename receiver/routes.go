@@ -139,10 +139,10 @@ func (r *Receiver) panicked(cause any, stack []byte) error {
 	return refused(Internal)
 }
 
-// The checks that need only the headers, in the order in which they run. Each refusal is
-// a 4xx: the service gives the order up and, after a 401 or 403, alerts the venue's admin. That is
-// intended, because only a person can correct a wrong venue, device or address. No message quotes
-// text that the caller chose, because it would go into the log; a venue id has the form of a UUID there.
+// The checks that need only the headers, in the order in which they run. A refusal is a 4xx: the service gives the
+// order up and, after a 401 or 403, alerts the venue's admin. That is intended, because only a person can correct a
+// wrong venue, device or address; 503 only if the venues are not known now. No message quotes text that the caller
+// chose, because it would go into the log; a venue id has the form of a UUID there.
 
 // checkSecret compares the last path segment with each secret, in constant time: the time of an
 // answer must not reveal how much of a guess was right. A wrong one is answered like any other
@@ -221,12 +221,6 @@ func badHeader(code Code, name, problem string) error {
 	return &refusal{code, strings.ToLower(name) + ": " + problem}
 }
 
-// recordArrival keeps the time of a request for [Receiver.LastRequest].
-func (r *Receiver) recordArrival(_ echo.Context, x *exchange) error {
-	r.lastRequests.Store(x.venue.ID, time.Now())
-	return nil
-}
-
 // checkDevice refuses devices that are not the venue's. It checks every value too; blank ones do
 // not count. Ids are compared exactly: the contract does not say that they have a fixed form.
 func (p *compiledPolicy) checkDevice(c echo.Context, x *exchange) error {
@@ -255,6 +249,12 @@ func (v *Venue) allows(device string) bool {
 	return len(v.Devices) == 0 || slices.ContainsFunc(v.Devices, is)
 }
 
+// recordArrival keeps the time of a request for [Receiver.LastRequest].
+func (r *Receiver) recordArrival(_ echo.Context, x *exchange) error {
+	r.lastRequests.Store(x.venue.ID, time.Now())
+	return nil
+}
+
 // checkContentType accepts any parameters, well-formed or not. A strange charset is no reason to lose
 // an order: the parser decides whether the body can be read.
 func checkContentType(c echo.Context, _ *exchange) error {
@@ -273,8 +273,7 @@ func checkContentType(c echo.Context, _ *exchange) error {
 const maxDevice = 200
 
 // truncateDevice makes a header's value safe to store: valid UTF-8 of at most maxDevice bytes. The
-// id is stored with each job and shown on pages and terminals. The complete value was compared with
-// the allow-list before.
+// id is stored with each job and shown on pages and terminals. checkDevice compares the complete value.
 func truncateDevice(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ToValidUTF8(s[:min(len(s), maxDevice)], "") // without half a character

@@ -32,10 +32,10 @@ const (
 // from then on it takes tickets, or refuses them and HoldFor runs.
 func (s *Screen) change(f func()) {
 	s.mu.Lock()
-	was := s.darkSince.IsZero()
+	wasLive := s.darkSince.IsZero()
 	f()
 	live := s.livePages() > 0
-	if live != was {
+	if live != wasLive {
 		if s.darkSince = (time.Time{}); !live {
 			s.darkSince = time.Now()
 		}
@@ -46,12 +46,12 @@ func (s *Screen) change(f func()) {
 	s.mu.Unlock()
 	// Without mu: OnLive wakes the dispatcher, which may call Print.
 	switch {
-	case live && !was:
+	case live && !wasLive:
 		s.log.Info("a page of the screen is open")
 		if s.o.OnLive != nil {
 			s.o.OnLive()
 		}
-	case was && !live:
+	case wasLive && !live:
 		s.log.Warn("no page of the screen is open any more")
 	}
 }

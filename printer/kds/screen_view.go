@@ -46,7 +46,7 @@ type setup struct {
 	Print       bool                `json:"print"`
 }
 
-// newScreenView collects the data for the pages of a display. web is the tag of the scripts.
+// newScreenView collects the data for the pages of a screen. web is the tag of the scripts.
 func newScreenView(d ServedScreen, web string) *screenView {
 	options := d.Screen.Options()
 	view := &screenView{screen: d.Screen, orders: d.Screen.Orders(), stopped: make(chan struct{})}

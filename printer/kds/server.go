@@ -69,7 +69,7 @@ type Server struct {
 	views []*screenView // in the order of the configuration; replaced, never changed
 }
 
-// NewServer returns a server without displays, see [Server.Set]. It does not listen: see [Server.HTTPServer].
+// NewServer returns a server without screens, see [Server.Set]. It does not listen: see [Server.HTTPServer].
 func NewServer(o ServerOptions) *Server {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	server := &Server{
@@ -80,7 +80,7 @@ func NewServer(o ServerOptions) *Server {
 	return server
 }
 
-// Set replaces the displays that are served, after a reload of the configuration. The pages of a
+// Set replaces the screens that are served, after a reload of the configuration. The pages of a
 // screen whose setup has not changed keep their streams. The streams of all others end; their pages
 // connect anew and reload themselves.
 func (s *Server) Set(list []ServedScreen) {

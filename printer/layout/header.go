@@ -101,9 +101,9 @@ func (c *composer) joins(fields []Span, start, i int) bool {
 	switch {
 	case !c.fit(fields[start : i+1]):
 		return false
-	case i == start+1 || i == last: // else one of the two would be alone
+	case i == start+1 || i == last: // else field start, or the last field, would be alone on its line
 		return true
-	case i == last-1 && !c.fit(fields[start:]) && c.fit(fields[i:]): // else the last one would
+	case i == last-1 && !c.fit(fields[start:]) && c.fit(fields[i:]): // else the last field would be alone
 		return false
 	}
 	return fields[i].Style == fields[i-1].Style
@@ -212,7 +212,7 @@ func (c *composer) footer(d *ticket.Delivery) {
 }
 
 // alsoAt names the other stations of the order, so that cooks know with whom to finish at the same
-// time. It prints with every footer.
+// time. It prints whatever the footer is, but on no sticker.
 func (c *composer) alsoAt(t *ticket.Ticket) {
 	var stations []string
 

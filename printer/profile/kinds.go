@@ -73,8 +73,8 @@ type Confirm string
 
 const (
 	Auto        Confirm = "auto"       // probe the printer, use the best that it answers
-	ByProcessID Confirm = "process_id" // GS ( H, without a probe
-	ByStatus    Confirm = "status"     // GS r, without a probe
+	ByProcessID Confirm = "process_id" // GS ( H; a probe asks for nothing else
+	ByStatus    Confirm = "status"     // GS r; a probe asks for nothing else
 	NoConfirm   Confirm = "none"       // send no question at all, not even for paper; tickets end as sent
 )
 

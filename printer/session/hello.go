@@ -13,18 +13,18 @@ import (
 // head of a ticket becomes dots, the tail prints, and the fence behind the tail is answered. DLE EOT does not show
 // this, because a printer answers it at once, wherever it is.
 
-// Hello asks until one question is answered, and returns which; NoFence if none was within limit. by is the wanted
-// fence; NoFence wants the best there is. proven: the printer has answered a fence before. GS ( H comes with a GS r
-// from the second time on: a printer that answers the GS r alone has passed GS ( H and does not know it any more. waits
-// is called while there is no answer; its error ends the hello.
+// Hello asks until one question is answered, and returns which; NoFence if none was within limit. want is the wanted
+// fence; NoFence wants the best there is. proven: the printer has answered a fence before. GS r is asked with GS ( H
+// if the best is wanted, and from the second time on, so that a printer which no longer knows GS ( H answers at least
+// that. waits is called while there is no answer; its error ends the hello.
 //
 // After an answer the interpreter is at the beginning of a command, nothing of an earlier connection is left to print,
-// and no answer is outstanding. By is then the fence that proves the ticket.
+// and no answer is outstanding. The ticket is then proven by the same fence.
 func (s *Session) Hello(
-	ctx context.Context, by Kind, proven bool, limit time.Duration, waits func() error,
+	ctx context.Context, want Kind, proven bool, limit time.Duration, waits func() error,
 ) (Kind, error) {
 	start := time.Now()
-	s.expect(cmp.Or(by, ByID))
+	s.expect(cmp.Or(want, ByID))
 
 	for step, nuls := 0, 0; ; step++ {
 		if step <= len(nulsBeforeHello) {
@@ -32,7 +32,7 @@ func (s *Session) Hello(
 				return NoFence, err
 			}
 			// The rest that cannot be sent in time is sent ahead of the next question.
-			ask := append(escpos.SelectPrinter(), s.question(by == NoFence || step > 0)...)
+			ask := append(escpos.SelectPrinter(), s.question(want == NoFence || step > 0)...)
 			if err := inTime(s.Write(ctx, ask, AnswerTimeout)); err != nil {
 				return NoFence, err
 			}

@@ -130,7 +130,7 @@ func (s *Session) Stopped() error {
 // second time. With GS r, whose answers are all alike, such a printer is noticed when the limit is over. An id tells
 // the answers apart: after half of the limit a printer that reports no trouble is asked with another one. Not
 // earlier, because a printer that is slow and keeps only the newest id answers only that one.
-func (t *Sending) Fence(left, limit time.Duration) (proof Kind, at time.Time, err error) {
+func (t *Sending) Fence(left, limit time.Duration) (answered Kind, at time.Time, err error) {
 	// The fence is registered only now: a status byte that came while the ticket was written is no answer to
 	// it. The ticket may have used up its time; the question gets its own, or a slow printer would fail here
 	// with everything printed.
@@ -140,10 +140,10 @@ func (t *Sending) Fence(left, limit time.Duration) (proof Kind, at time.Time, er
 	}
 
 	t.mu.Lock()
-	proof, at = t.fence.got, t.fence.at
+	answered, at = t.fence.got, t.fence.at
 	paper := t.fence.paper
-	if proof == ByStatus && (t.noisy || t.unexpected > t.unexpectedBefore) {
-		proof = NoFence // it also sends status bytes unasked
+	if answered == ByStatus && (t.noisy || t.unexpected > t.unexpectedBefore) {
+		answered = NoFence // it also sends status bytes unasked
 	}
 	t.mu.Unlock()
 
@@ -160,7 +160,7 @@ func (t *Sending) Fence(left, limit time.Duration) (proof Kind, at time.Time, er
 		err = fmt.Errorf("its connection ended before it could answer; if this repeats, lengthen the idle time-out "+
 			"of its print server, or set confirm: none: %w", err)
 	}
-	return proof, at, err
+	return answered, at, err
 }
 
 // await waits for the answer to the fence.
@@ -172,7 +172,7 @@ func (t *Sending) await(limit time.Duration) error {
 			return err
 		}
 
-		healthy, err := t.askCondition()
+		statusCame, err := t.askCondition()
 		if err != nil {
 			return err
 		}
@@ -186,12 +186,12 @@ func (t *Sending) await(limit time.Duration) error {
 
 		elapsed += time.Since(start)
 		switch after := elapsed.Round(time.Second); {
-		case elapsed >= limit && !healthy && len(t.realTime) > 0:
+		case elapsed >= limit && !statusCame && len(t.realTime) > 0:
 			return fmt.Errorf("%w (for %s): was it switched off, or its cable pulled?", ErrFellSilent, after)
 		case elapsed >= limit:
 			return fmt.Errorf("it did not report within %s that the ticket is printed, and reports no trouble; "+
 				"check whether it came out", after)
-		case healthy && elapsed >= limit/2:
+		case statusCame && elapsed >= limit/2:
 			if err := t.askAnother(t.ctx); err != nil {
 				return err
 			}
@@ -201,10 +201,10 @@ func (t *Sending) await(limit time.Duration) error {
 
 // askCondition asks for the status while the fence is unanswered, and reports whether it was answered. The error is
 // [Session.Stopped]: nothing that is still in the buffer prints any more, so there is no point in waiting.
-func (t *Sending) askCondition() (healthy bool, err error) {
+func (t *Sending) askCondition() (statusCame bool, err error) {
 	if len(t.realTime) > 0 && t.askStatus(t.ctx, AnswerTimeout, t.fence.answered) == nil {
 		t.o.Observe(t.Condition())
-		healthy = true
+		statusCame = true
 	}
-	return healthy, t.Stopped()
+	return statusCame, t.Stopped()
 }

@@ -250,9 +250,9 @@ func (v verdict) onRefusal(lane Lane, d ticket.Delivery, refuser string) verdict
 	return v
 }
 
-// holdReason tells the person who must decide where to look.
-func holdReason(doubted bool, why string) string {
-	if doubted {
+// holdReason tells the person who must decide where to look. begunTwice: the copy under the banner was begun too.
+func holdReason(begunTwice bool, why string) string {
+	if begunTwice {
 		return "the first copy and the copy marked POSSIBLE DUPLICATE both failed midway; check what came " +
 			"out, then reprint or cancel: " + why
 	}

@@ -14,11 +14,11 @@ type result string
 
 const (
 	resultOK           result = "ok"          // printed
-	resultCleanFailure result = "refused"     // a clean failure: none of the ticket was sent
+	resultCleanFailure result = "refused"     // none of the ticket was sent, and it is tried again
 	resultDoubt        result = "doubt"       // failed after begin
 	resultNotReady     result = "not_ready"   // the station needs a person
 	resultPermanent    result = "permanent"   // the station refused the ticket for good
-	resultInterrupted  result = "interrupted" // shutdown, or the queue could not begin it
+	resultInterrupted  result = "interrupted" // returned as it was: shutdown, too old now, or the queue failed
 )
 
 func results() []result {

@@ -17,9 +17,8 @@ import (
 // A Digest stands for the words of tickets, or for a body.
 type Digest [16]byte
 
-// A Share is the part of one order of a request for one station: its drafts with the same number, else the same table;
-// those with neither are one order. If a later content under the id of the request changes a share, all of it prints
-// again.
+// A Share is the part of one order of a request for one station: its drafts whose [Ticket.Order] is the same. If a
+// later content under the id of the request changes a share, all of it prints again.
 type Share struct {
 	Station string
 	Order   string // as people call it: #142, Table 12; empty: the service did not say

@@ -53,7 +53,7 @@ type Ticket struct {
 	Refire bool `json:"refire,omitempty"`
 	// Rush says that the order is to be made before the others. It changes no order of the queue.
 	Rush bool `json:"rush,omitempty"`
-	// Hold says that the whole record is not to be made yet. Every line of it is Hold too.
+	// Hold says that the whole record is a dish on hold: not to be made yet. Every line of it is Hold too.
 	Hold bool `json:"hold,omitempty"`
 
 	Received time.Time `json:"received"`       // when the request came in, UTC
@@ -126,9 +126,9 @@ func (t *Ticket) Heads() []string {
 type Change struct {
 	Order    string    `json:"order,omitempty"`   // see [Ticket.Order]
 	Received time.Time `json:"received,omitzero"` // when it came; zero: not known
-	Tickets  int       `json:"tickets,omitempty"` // how many tickets it replaces
-	Part     int       `json:"part,omitempty"`    // of several tickets that replace it together, which this is
-	Parts    int       `json:"parts,omitempty"`   // and how many they are
+	Tickets  int       `json:"tickets,omitempty"` // how many tickets are replaced
+	Part     int       `json:"part,omitempty"`    // the number of this ticket among those that replace them, from 1
+	Parts    int       `json:"parts,omitempty"`   // how many replace them
 }
 
 // NothingListed is the only note of a ticket that replaces others by nothing. The kitchen knows it: do not change it.
@@ -299,8 +299,8 @@ type Request struct {
 	Age time.Duration
 	// OnlyReportConflict says that other content under a known key does not print.
 	OnlyReportConflict bool
-	// PrintEvenIfReported says that content prints that came before as a conflict and was not printed. It is set for a
-	// request that a person prints late, and for one of the copy's log.
+	// PrintEvenIfReported says that the content prints although it came before as a conflict and was only reported. It
+	// is set for a request that a person prints late, and for one of the copy's log.
 	PrintEvenIfReported bool
 }
 

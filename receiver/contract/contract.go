@@ -174,8 +174,8 @@ type Record struct {
 	ID     string  // canonical; empty if there is none or it is not a string
 	Fields Value   // the whole record, items included
 	Items  []Value // objects; childItems of each is absent, null or a list of objects
-	// Unreadable is the text that prints for a body that cannot be read, which is its only record. Otherwise it is
-	// empty.
+	// Unreadable is the text that prints for a body that cannot be read. Its request has this record alone. Of other
+	// records it is empty.
 	Unreadable string
 	Why        string // heads an unreadable record
 }

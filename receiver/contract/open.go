@@ -225,7 +225,7 @@ func array(from Value, field string) (Value, *Mismatch) {
 
 // VenueDiffers says whether a record names another venue than the header of the request, whose
 // canonical UUID is venue. A record that names no venue does not differ. The header has been
-// checked against the allow-list, so it decides; the caller counts the difference.
+// checked against the allow-list, so it decides; receiver counts the difference.
 func VenueDiffers(p PrintRequest, venue string) bool {
 	for _, r := range p.Records {
 		named := r.Fields.Get(FieldVenueID)

@@ -267,8 +267,8 @@ func (t *treeReader) parts(of jsontext.Kind) error {
 	}
 }
 
-// scalar reads a key, or a value that holds no others: of a string the text that it spells. exactly says that a string
-// that is not Unicode is quoted as it is spelled.
+// scalar reads a key, or a value that holds no others, and returns its text: a string without quotes and escapes. With
+// exactly, which is for ids, a string that is not valid Unicode is returned with its quotes and bytes as received.
 func (t *treeReader) scalar(exactly bool) (string, error) {
 	value, err := t.dec.ReadValue()
 	if err != nil {

@@ -42,7 +42,7 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	t.Refire = fields.flag(fieldRefire)
 	t.Rush = fields.isRushOrHold(fieldRush, rushWords)
 	t.Hold = fields.isRushOrHold(fieldHold, holdWords)
-	t.Notes = append(t.Notes, fields.allergens()...) // the last: it makes other readers, which end this one
+	t.Notes = append(t.Notes, fields.allergens()...) // no field can be read after it, only the remainder
 
 	rest := fields.remainder(append([]string{
 		t.Number, t.Table, t.Server, t.Type, t.Guests, t.Customer, t.Destination, t.Course}, t.Notes...)...)
@@ -99,7 +99,8 @@ func (s *splitter) addItem(item contract.Value, depth int, parent ticket.Line) (
 	return key, hasKey
 }
 
-// line reads an item without children, the items nested below it. It returns the unread lists that look like children.
+// line reads an item, but not the items nested below it, which are its children. It returns the unread lists that look
+// like children.
 func (s *splitter) line(
 	r *reader, children []contract.Value, depth int, parent ticket.Line,
 ) (ticket.Line, []childList) {
@@ -130,7 +131,7 @@ func (s *splitter) line(
 	}
 
 	removal := r.removal()
-	l.Notes = append(l.Notes, r.allergens()...) // the last: it makes other readers, which end this one
+	l.Notes = append(l.Notes, r.allergens()...) // no field can be read after it, only the remainder
 	rest := r.remainder(append([]string{l.Name, l.Seat, l.Course}, l.Notes...)...)
 	l.MayCancel = rest.takeCancelling()
 	l.Name = removal + rest.takeRemoval() + l.Name

@@ -167,26 +167,26 @@ func isForCook(v contract.Value, why string) bool {
 	return false
 }
 
-// noiseValue says why a scalar is noise under its key, which is in the object at the path in: it says nothing, or
-// nothing to a cook. "": it is none.
-func noiseValue(in, key string, v contract.Value) (why string) {
+// noiseValue says why a scalar is noise under its key, in the object at the path parent: it says nothing, or nothing to
+// a cook. "": it is none.
+func noiseValue(parent, key string, v contract.Value) (why string) {
 	switch v.Kind() {
 	case 'n', 'f':
 		return "empty"
 	case '0':
 		switch {
-		case ticket.IsUnixTime(key, v.Text()) && !isWantedTime(in, key):
+		case ticket.IsUnixTime(key, v.Text()) && !isWantedTime(parent, key):
 			return "bookkeeping"
-		case len(v.Text()) >= 12 && !isWantedTime(in, key):
+		case len(v.Text()) >= 12 && !isWantedTime(parent, key):
 			return identifiers
 		}
 	case '"':
-		return noiseText(in, key, strings.TrimSpace(v.Text()))
+		return noiseText(parent, key, strings.TrimSpace(v.Text()))
 	}
 	return ""
 }
 
-func noiseText(in, key, s string) (why string) {
+func noiseText(parent, key, s string) (why string) {
 	isChoice := func() bool { // or a note or a warning: none says that there is no such thing either
 		return hasWordLike(key, warningWords) ||
 			slices.ContainsFunc(choices, func(word string) bool { return endsWith(key, word) })
@@ -205,7 +205,7 @@ func noiseText(in, key, s string) (why string) {
 
 	switch {
 	case '0' <= s[0] && s[0] <= '9' && (timeValue.MatchString(s) || ticket.IsUnixTime(key, s)) &&
-		!isWantedTime(in, key):
+		!isWantedTime(parent, key):
 		return "bookkeeping"
 	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"), strings.HasPrefix(s, "data:"),
 		s[0] == '#' && colourValue.MatchString(s):
@@ -223,10 +223,10 @@ func endsWith(key, word string) bool {
 }
 
 // isWantedTime says whether a cook needs the time under a key. The object of a mere "time" tells its meaning.
-func isWantedTime(in, key string) bool {
+func isWantedTime(parent, key string) bool {
 	words := wordsOf(key)
 	if len(words) == 1 && ticket.IsTimeKey(key) {
-		words = wordsOf(lastKey(in))
+		words = wordsOf(lastKey(parent))
 	}
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wantedTime, w) })
 }
@@ -335,8 +335,8 @@ func (s *splitter) leaves(v contract.Value, path string, read readBy, why string
 		leaf.Use, leaf.As = Read, fields[read-1].name
 	default:
 		key := lastKey(path)
-		in := strings.TrimSuffix(strings.TrimSuffix(path, key), ".")
-		if leaf.As = cmp.Or(why, noiseValue(in, key, v)); leaf.As != "" {
+		parent := strings.TrimSuffix(strings.TrimSuffix(path, key), ".")
+		if leaf.As = cmp.Or(why, noiseValue(parent, key, v)); leaf.As != "" {
 			leaf.Use = Noise
 		}
 	}

@@ -189,7 +189,7 @@ func isLayout(v contract.Value) bool {
 	return v.Kind() == '['
 }
 
-// instructionTexts are the needed ones of the texts of the service's own receipt, which it marks as notes.
+// instructionTexts returns the needed ones of the texts of the service's own receipt, and marks them as read.
 func (s *splitter) instructionTexts(layout contract.Value, needed func(text string) bool) (all []string) {
 	if !isLayout(layout) {
 		return nil

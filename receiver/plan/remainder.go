@@ -71,13 +71,13 @@ func (c *remainderCollector) prints(v contract.Value) bool {
 	return c.ofAllergens || c.marks[v.Index()] != markSilenced
 }
 
-// add adds a member of an object, which has the dotted path in.
-func (c *remainderCollector) add(in string, v contract.Value) {
-	if c.isRead(v) || noise(cmp.Or(in, c.listKey), v) != "" {
+// add adds a member of the object at the dotted path parent.
+func (c *remainderCollector) add(parent string, v contract.Value) {
+	if c.isRead(v) || noise(cmp.Or(parent, c.listKey), v) != "" {
 		return
 	}
 
-	path := joined(in, v.Key())
+	path := joined(parent, v.Key())
 	switch v.Kind() {
 	case '{':
 		if strings.Count(path, ".") >= contract.MaxDepth {
@@ -98,8 +98,8 @@ func (c *remainderCollector) add(in string, v contract.Value) {
 	}
 }
 
-// noise says why a member of the object at the path in is noise, by its key or its value; "": it is none.
-func noise(in string, v contract.Value) (why string) {
+// noise says why a member of the object at the path parent is noise, by its key or its value; "": it is none.
+func noise(parent string, v contract.Value) (why string) {
 	key := v.Key()
 	if why := noiseKey(key); why != "" && !isForCook(v, why) {
 		return why
@@ -108,7 +108,7 @@ func noise(in string, v contract.Value) (why string) {
 		return "the service's own receipt"
 	}
 
-	return noiseValue(in, key, v)
+	return noiseValue(parent, key, v)
 }
 
 // list adds a list: as children if its elements have names, unless its key says that they are no dishes, or it is part

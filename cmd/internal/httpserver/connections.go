@@ -65,7 +65,8 @@ func (l *limiter) Close() error {
 	return l.Listener.Close()
 }
 
-// join counts a connection, which has its place already, in its group; false if the group has its share.
+// join counts a connection, which has its place already, in its group. It is false if the group has its share, or if
+// places are scarce and the group is not known.
 func (l *limiter) join(from string) (group string, ok bool) {
 	group, most := l.groupOf(from)
 	if group == "" {

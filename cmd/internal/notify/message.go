@@ -17,9 +17,9 @@ type Message struct {
 	Place string    `json:"place"` // such as Harbour Grill
 	Host  string    `json:"host"`
 	At    time.Time `json:"at"`
-	Title string    `json:"title"` // for people, one line
-	Text  string    `json:"text"`  // for people, with advice
-	Began []Event   `json:"began,omitempty"`
+	Title string    `json:"title"`           // for people, one line
+	Text  string    `json:"text"`            // for people, with advice
+	Began []Event   `json:"began,omitempty"` // or last, and are told again
 	Ended []Event   `json:"ended,omitempty"`
 }
 

@@ -31,7 +31,7 @@ import (
 )
 
 const (
-	// every is how often the findings are looked at. They read the history of the last days.
+	// every is how often the findings are looked at, which reads the history in the database.
 	every = 10 * time.Second
 	// gap is the least time between two messages to a recipient: a switch that loses power takes five
 	// printers with it, and that is one message.

@@ -49,7 +49,8 @@ func (c trackedFindings) update(now time.Time, found []finding.Finding, after ti
 			c[f.ID] = known
 		}
 
-		// It begins now if it is new, or was away for so long and nobody was told of it; else it comes and goes.
+		// It begins now if it is new, or if it was away for 2*firstCalm and nobody was told of it; else it comes and
+		// goes.
 		if !known.tellPeople && now.Sub(known.lastSeen) > 2*firstCalm {
 			known.firstSeen = now
 		}
@@ -66,8 +67,9 @@ func (c trackedFindings) update(now time.Time, found []finding.Finding, after ti
 			k.tellPeople, k.ended = false, now
 		case !k.tellPeople && k.here && now.Sub(k.firstSeen) >= k.lasts(after) && k.forPeople(open):
 			k.tellPeople = true
-			k.calm = min(2*k.calm, maxCalm)
-			if now.Sub(k.ended) > unsteady {
+			if now.Sub(k.ended) <= unsteady {
+				k.calm = min(2*k.calm, maxCalm)
+			} else {
 				k.calm = firstCalm
 			}
 		case !k.tellPeople && !k.inJournal && now.Sub(k.lastSeen) > unsteady:
@@ -84,8 +86,8 @@ func (k *trackedFinding) lasts(after time.Duration) time.Duration {
 	return after
 }
 
-// forPeople reports whether people away from the kitchen are told: of a station only failures, and only while it is
-// open. At home they cannot change the paper that will be out tomorrow, or switch on a printer at night.
+// forPeople reports whether people away from the kitchen are told: of a station only failures, and only while the
+// kitchen is open. At home they cannot change the paper that will be out tomorrow, or switch on a printer at night.
 func (k *trackedFinding) forPeople(open bool) bool {
 	return !k.Station || open && k.Level == finding.Fail
 }
@@ -141,7 +143,7 @@ func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duratio
 			event.Again = before.Again + 1
 		}
 		message.Began = append(message.Began, event)
-		event.At = now
+		event.At = now // only in the knowledge, see [Event]
 		told[id] = event
 	}
 

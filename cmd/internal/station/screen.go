@@ -214,7 +214,7 @@ func (d *screens) swap(next *Built) {
 
 // show makes the web server show the screens of next.
 func (d *screens) show(next *Built) {
-	var displays []kds.ServedScreen
+	var served []kds.ServedScreen
 	var all []*kds.Screen
 	zone := func() *time.Location { return d.s.o.Zone(next.conf) }
 	for _, c := range next.conf.Screens {
@@ -225,7 +225,7 @@ func (d *screens) show(next *Built) {
 
 		all = append(all, screen.Screen)
 		screen.setLook(next.conf)
-		displays = append(displays, kds.ServedScreen{
+		served = append(served, kds.ServedScreen{
 			Screen: screen.Screen, Keys: c.Keys, Zone: zone, Print: d.paperFor(next, c),
 			Language: next.conf.Display.Language, Fixed: next.conf.Display.Places == "fixed",
 			PickupNames: c.PickupNames,
@@ -234,7 +234,7 @@ func (d *screens) show(next *Built) {
 
 	// Without a screen there is no server.
 	if d.server != nil {
-		d.server.Set(displays)
+		d.server.Set(served)
 	}
 	d.metrics.Set(all)
 }

@@ -37,7 +37,7 @@ func (d *screens) siblings(jobs []uint64, leaveOut []string) ([]board.Sibling, e
 			continue
 		}
 		sibling := board.Sibling{
-			Job: s.ID, Station: s.Routed, At: s.At, Kind: kindOf(conf, s.At), State: s.State, Ticket: s.Ticket,
+			Job: s.ID, Routed: s.Routed, At: s.At, Kind: kindOf(conf, s.At), State: s.State, Ticket: s.Ticket,
 			RequestHasMore: s.RequestHasMore,
 		}
 

@@ -35,7 +35,8 @@ import (
 // active one and may fail; [Set.Swap] makes it active and returns no error. Readers (listings, metrics,
 // pages) load the pointer once and see one configuration, never half of two.
 
-// A Station is one configured place where tickets are printed or shown. It is safe for concurrent use.
+// A Station is one configured place where tickets are printed or shown: the part that builds, watches and describes a
+// [dispatch.Station], which prints. A [finding.Station] is its state in a listing. It is safe for concurrent use.
 type Station interface {
 	// Lane says how the dispatcher serves the station's queue, without the backups. A station that a
 	// reload keeps returns an equal value, so that the dispatcher does not disturb its queue.

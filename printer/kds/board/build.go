@@ -119,7 +119,7 @@ func (b *builder) band(i int) *Void {
 
 	for j := range b.g.members { // a card that was bumped before this void came; the latest counts
 		was := &b.g.members[j]
-		// A replaced card was bumped before that if a cook's command took it off: see replace.
+		// A replaced card was bumped before that if DepartedBy says who took it off: removeReplaced keeps it.
 		gone := was.state == Bumped || was.state == Replaced && was.rec.DepartedBy != "" && was.departedAt != 0
 		if gone && !was.t.Void && was.rec.Job != m.rec.Job && was.departedAt <= m.rec.CameAt {
 			v.BumpedClock = ticket.Clock(time.UnixMilli(was.departedAt), m.t.Zone)

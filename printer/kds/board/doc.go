@@ -4,14 +4,15 @@
 // # Terms
 //
 //   - Board: the open tickets of one screen station, on stable storage. There is one for each.
-//   - Card: one ticket on a board, stored as one value. A card keeps its place until it is bumped.
+//   - Card: one ticket on a board, stored as one value. A card keeps its place until it is bumped. (In the page's
+//     scripts a Card is the drawing of a whole order.)
 //   - Order: the unit that pages show: the cards of one order that are together on a board, or that left it together.
 //     Orders are never stored; they follow from the cards.
 //   - Void: a ticket that cancels lines, or replaces another one. The order has a band for it.
 //   - Pass: a screen that shows the orders of several boards, with every part of them.
 //   - Part: the tickets that one station has of an order, also a station without a screen. A pass asks the queue
-//     for the tickets that came in one request with a card of its boards. It guesses nothing from numbers: of another
-//     request, which has no card there, it knows nothing.
+//     for the tickets that came in one request with a card of its boards, and for the tickets of later requests
+//     of the same check. It guesses nothing from numbers.
 //   - Place: a counter that sorts the board. Departure: a counter of the cards that left the board, which
 //     sorts the recall list. Clocks can be set back, so no board is sorted by time; a pass is, by the time received.
 //

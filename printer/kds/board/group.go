@@ -193,20 +193,21 @@ type Look struct {
 func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []*Order) {
 	now := make(map[string]assembled, len(groups))
 	for _, g := range groups {
-		was, ok := a.groups[g.key]
-		if !ok || !slices.Equal(was.members, g.members) {
-			was = a.assemble(g, finish)
+		current, ok := a.groups[g.key]
+		if !ok || !slices.Equal(current.members, g.members) {
+			current = a.assemble(g, finish)
 		}
 
-		now[g.key] = was
-		for i, o := range was.orders {
+		now[g.key] = current
+		for i, o := range current.orders {
 			if finish != nil && o.State == Open {
 				next := *o
+				finish(g, &next)
 				// Most have the same parts as before, one that was just assembled too, and need no new version.
-				if finish(g, &next); next.Ready != o.Ready || next.Cancelled != o.Cancelled ||
+				if next.Ready != o.Ready || next.Cancelled != o.Cancelled ||
 					next.unknown != o.unknown || !reflect.DeepEqual(next.Parts, o.Parts) {
 					next.seal()
-					o, was.orders[i] = &next, &next
+					o, current.orders[i] = &next, &next
 				}
 			}
 			out = append(out, o)

@@ -180,7 +180,7 @@ func (p *passHarness) wantParts(t *testing.T, want ...string) {
 func barJob(job uint64, state ticket.State) Sibling {
 	d := numbered(18, job)
 	d.Ticket.Lines = []ticket.Line{{Quantity: "2", Name: "Beer"}}
-	s := Sibling{Job: job, Station: "bar", At: "bar", Kind: Paper, State: state, Ticket: d.Ticket}
+	s := Sibling{Job: job, Routed: "bar", At: "bar", Kind: Paper, State: state, Ticket: d.Ticket}
 	if !state.Open() {
 		s.Ended = d.Ticket.Received.Add(time.Minute)
 	}

@@ -201,7 +201,7 @@ func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 		known := slices.ContainsFunc(g.members, func(m member) bool { return m.rec.Job == s.Job }) ||
 			slices.ContainsFunc(out, func(p *partTicket) bool { return p.job == s.Job })
 		if !known && sameOrder(g, &s.Ticket) {
-			ofSibling(layout.OneLine(s.Station), &s)
+			ofSibling(layout.OneLine(s.Routed), &s)
 		}
 	}
 
@@ -226,20 +226,20 @@ func (o *Order) part(station string, title func(string) string) *Part {
 	return &o.Parts[i]
 }
 
-// addTo adds one ticket to a part. now is shown if no other ticket of the part is worse; of two that are equally so,
-// the later one is. A part that no station reports is as people at the pass have ticked it.
-func (x *Pass) addTo(p *Part, job uint64, now Progress, lines []PartLine) {
-	if now.State == PartOut || now.State == PartExpired {
+// addTo adds one ticket to a part. The part shows the progress of the ticket that needs most attention; of two equal
+// ones, of the later one. A part that no station reports is as people at the pass have ticked it.
+func (x *Pass) addTo(p *Part, job uint64, progress Progress, lines []PartLine) {
+	if progress.State == PartOut || progress.State == PartExpired {
 		p.byHand = append(p.byHand, job)
 		if ticked := x.ticks[tickKey(p.Station, job)]; ticked != nil && !ticked.TakenBack {
-			now.State, p.TickedAt = PartTicked, max(p.TickedAt, ticked.At)
+			progress.State, p.TickedAt = PartTicked, max(p.TickedAt, ticked.At)
 		}
 	}
 
 	// The last needs most attention.
 	states := []PartState{PartGone, PartDone, PartTicked, PartOut, PartOpen, PartWait, PartExpired, PartHeld}
-	if slices.Index(states, now.State) >= slices.Index(states, p.State) {
-		p.Progress = now
+	if slices.Index(states, progress.State) >= slices.Index(states, p.State) {
+		p.Progress = progress
 	}
 
 	p.Jobs = append(p.Jobs, job)
@@ -286,7 +286,7 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 	}
 
 	now := Progress{Kind: job.Kind, State: PartOut, Told: string(job.State)}
-	if job.At != job.Station {
+	if job.At != job.Routed {
 		now.At = layout.OneLine(job.At)
 	}
 	if !job.Ended.IsZero() {

@@ -93,7 +93,7 @@ func TestWhatADarkScreenSentToPaperIsAPartOfTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPassHarness(t)
 		salad := numbered(18, 3)
-		p.siblings = []Sibling{{Job: 3, Station: "cold", At: "grill", Kind: Paper, State: ticket.Printing,
+		p.siblings = []Sibling{{Job: 3, Routed: "cold", At: "grill", Kind: Paper, State: ticket.Printing,
 			Ticket: salad.Ticket}}
 		p.start(t)
 		put(t, p.hot, numbered(18, 1))

@@ -41,8 +41,8 @@ func TestAPassShowsWhichStationsAreDone(t *testing.T) {
 func TestAPassAsksTheQueueAtAMeasuredPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPassHarness(t)
-		onBoard := Sibling{Job: 1, Station: "hot", State: ticket.Shown, Card: &Ticket{State: Open}}
-		elsewhere := Sibling{Job: 2, Station: "wall", State: ticket.Shown, Card: &Ticket{State: Open}}
+		onBoard := Sibling{Job: 1, Routed: "hot", State: ticket.Shown, Card: &Ticket{State: Open}}
+		elsewhere := Sibling{Job: 2, Routed: "wall", State: ticket.Shown, Card: &Ticket{State: Open}}
 		p.siblings = []Sibling{onBoard}
 		p.start(t)
 		put(t, p.hot, numbered(18, 1))

@@ -47,9 +47,10 @@ func newPartTicket(of partTicket, items []Item, finished bool) *partTicket {
 // maxNetted limits how many dishes and voids of an order are compared, each with each, at every change of a board.
 const maxNetted = 1000
 
-// netVoids takes voided quantities off the dishes of the same part. Of an order with more than maxNetted dishes all
-// voids stay. Dishes that are finished are first, then the oldest: if a void meant another one, the order is ready
-// too late, not too early. A tick does not count, or the void would move to a dish that was just ticked.
+// netVoids takes voided quantities off the dishes of the same part. Of an order with more than maxNetted dishes and
+// voids all voids stay. Dishes that a cook has finished are first, then the oldest: if a void meant another one, the
+// order is ready too late, not too early. A part that was ticked at the pass is not finished for this, or the void
+// would move to a dish that was just ticked.
 func netVoids(tickets []*partTicket) {
 	var voids, finished, awaited []*netItem
 	for _, p := range tickets {
@@ -102,7 +103,7 @@ func (void *netItem) canMean(d *netItem) bool {
 		!of.t.Received.After(v.t.Received)
 }
 
-// isCopy says whether a person asked for a card again of which there is another.
+// isCopy says whether the card is a reprint, and the card that it repeats is there too.
 func (p *partTicket) isCopy(tickets []*partTicket) bool {
 	return p.card != nil && p.card.Reprint && slices.ContainsFunc(tickets, func(of *partTicket) bool {
 		return of.job < p.job && of.station == p.station && of.t.Request == p.t.Request &&

@@ -9,9 +9,9 @@ import (
 // A Sibling is a job that the queue made from the same request as a card, at any station of the
 // kitchen. A pass derives from it the state of the parts of an order that no board has.
 type Sibling struct {
-	Job     uint64
-	Station string // to which the ticket was routed
-	At      string // the station at which it came out, or is to come out; a backup differs from Station
+	Job    uint64
+	Routed string // the station to which the plan sent the ticket
+	At     string // the station at which it came out, or is to come out; a backup differs from Routed
 	// Kind is the kind of At.
 	Kind  SiblingKind
 	State ticket.State
@@ -36,8 +36,8 @@ const (
 
 // Siblings returns the jobs that came with the same requests and for the same orders as the given ones, with these, in
 // the order of their ids: see [queue.Siblings]. It leaves out stations that the pass leaves out, and a job that it does
-// not know any more. It may block
-// for as long as a read of the database takes, and is called by one goroutine at a time.
+// not know any more. It may block for as long as a read of the database takes, and is called by one goroutine at a
+// time.
 type Siblings func(jobs []uint64) ([]Sibling, error)
 
 // Card returns how far the card of a job is, also up to 48 hours after it left the board: its state and its

@@ -176,8 +176,8 @@ export class Connection {
     return true;
   }
 
-  // confirm tells the server which tickets this page holds, which is what makes one "shown", and which
-  // of them are on the page that can be seen now.
+  // confirm tells the server which tickets this browser holds, which makes them "shown", and which of them a cook can
+  // see now without turning to another sheet.
   async confirm() {
     if (!this.stream || this.stream.readyState !== 1) return;
     if (this.confirming) {
