@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +29,23 @@ import (
 type report struct {
 	rows    [][]string
 	records any
+}
+
+// newReport makes a row and a record of each element. If the list broke off there are none, because a part would look
+// like the whole; if it is only incomplete, there are those that came.
+func newReport[T any](list iter.Seq2[T, error], read func(T) (json.RawMessage, []string)) (report, error) {
+	records, rows := []json.RawMessage{}, [][]string{}
+	for one, err := range list {
+		if pos.Incomplete(err) {
+			return report{rows, records}, err
+		}
+		if err != nil {
+			return report{}, err
+		}
+		record, row := read(one)
+		records, rows = append(records, record), append(rows, row)
+	}
+	return report{rows, records}, nil
 }
 
 // labor is a command that shows a report about one venue. Its rows have these columns.

@@ -16,17 +16,9 @@ func (c *cli) laborEmployees() *cobra.Command {
 	columns := []string{"id", "name", "first_name", "last_name", "updated_at"}
 	short := "list the active employees of a venue"
 	return c.labor("employees", short, columns, func(ctx context.Context, venue *pos.Account) (report, error) {
-		all, err := pos.Collect(venue.Employees(ctx))
-		if all == nil {
-			return report{}, err
-		}
-
-		records, rows := []json.RawMessage{}, [][]string{}
-		for _, e := range all {
-			records = append(records, e.Raw)
-			rows = append(rows, []string{e.ID, e.Name, e.FirstName, e.LastName, formatUTC(e.UpdatedAt)})
-		}
-		return report{rows, records}, err
+		return newReport(venue.Employees(ctx), func(e pos.Employee) (json.RawMessage, []string) {
+			return e.Raw, []string{e.ID, e.Name, e.FirstName, e.LastName, formatUTC(e.UpdatedAt)}
+		})
 	})
 }
 

@@ -22,24 +22,15 @@ func (c *cli) laborPayrollPeriods() *cobra.Command {
 
 	short := "list the payroll periods of a venue and their overtime rules"
 	return c.labor("payrollperiods", short, columns, func(ctx context.Context, venue *pos.Account) (report, error) {
-		all, err := venue.PayrollPeriods(ctx)
-		if all == nil {
-			return report{}, err
-		}
-
-		records, rows := []json.RawMessage{}, [][]string{}
-		for _, p := range all {
-			records = append(records, p.Raw)
+		return newReport(venue.PayrollPeriods(ctx), func(p pos.PayrollPeriod) (json.RawMessage, []string) {
 			meta := p.Meta
-			rows = append(rows, []string{
+			return p.Raw, []string{
 				p.ID, p.Start, p.End, meta.Timezone, meta.PayPeriodStart, meta.PayPeriodEnd,
 				formatHours(meta.OvertimeDaily), formatHours(meta.OvertimeDailyDouble),
 				formatHours(meta.OvertimeWeekly),
 				meta.OvertimeStartDay, meta.SchedulingStartDay, formatUTC(p.UpdatedAt),
-			})
-		}
-
-		return report{rows, records}, err
+			}
+		})
 	})
 }
 

@@ -1,13 +1,13 @@
 package pos
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"ticketrail/receiver/contract"
 )
@@ -20,7 +20,10 @@ const (
 	CallPayrollPeriods = "payrollperiods"
 )
 
-const adviceTell = "if it continues, tell the service provider"
+const (
+	adviceTell = "if it continues, tell the service provider"
+	maxQuote   = 200 // bytes of a text that is shown: two lines of a terminal
+)
 
 // An Error says which call failed, why, and how the operator can help.
 type Error struct {
@@ -49,10 +52,8 @@ func (v *Account) fault(call, problem, advice string) *Error {
 }
 
 // refused explains an answer that is not 2xx.
-func (v *Account) refused(call, path string, resp *http.Response, body []byte) *Error {
-	status := resp.StatusCode
+func (v *Account) refused(call, path string, status int, body []byte) *Error {
 	failed := v.fault(call, fmt.Sprintf("the service answers %d %s", status, http.StatusText(status)), adviceTell)
-
 	if code := oauthError.FindSubmatch(body); code != nil {
 		failed.Problem += ": " + string(code[1])
 	}
@@ -85,17 +86,15 @@ var oauthError = regexp.MustCompile(`"error"\s*:\s*"(invalid_(?:client|grant|req
 
 // lost is the error of a request without a whole answer. Only texts of this machine are repeated: others may quote the
 // service's answer.
-func (v *Account) lost(ctx context.Context, call string, err error) *Error {
+func (v *Account) lost(call string, err error) *Error {
 	problem := "the connection broke off, or what came is not HTTP, or not HTTPS"
 	timed, isTimed := errors.AsType[net.Error](err)
 	local, isLocal := errors.AsType[*net.OpError](err)
 	certificate, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 
 	switch {
-	case ctx.Err() != nil:
-		problem = "not within the time of the call"
 	case isTimed && timed.Timeout():
-		problem = fmt.Sprintf("not within %v", v.c.o.Timeout)
+		problem = fmt.Sprintf("not in time; service.timeout is %v", v.c.o.Timeout)
 	case isLocal:
 		problem = contract.OneLine(local.Error(), maxQuote)
 	case untrusted:
@@ -106,4 +105,29 @@ func (v *Account) lost(ctx context.Context, call string, err error) *Error {
 		"firewall, proxy, and for https its clock and ca-certificates")
 	failed.NoAnswer = true
 	return failed
+}
+
+// text is a text or a number.
+func text(v contract.Value) string {
+	if v.Kind() != '"' && v.Kind() != '0' {
+		return ""
+	}
+	return strings.TrimSpace(v.Text())
+}
+
+// keys names the paths beside the records of an answer: an operator looks for one of them.
+func keys(answered contract.Value) string {
+	return fmt.Sprintf("its keys are %q", contract.OneLine(strings.Join(paths("", answered), ", "), 2*maxQuote))
+}
+
+func paths(prefix string, v contract.Value) (all []string) {
+	for member := range v.All() {
+		switch path := prefix + member.Key(); {
+		case member.Kind() == '{' && len(path) < maxQuote:
+			all = append(all, paths(path+".", member)...)
+		case path != contract.FieldRecords:
+			all = append(all, path)
+		}
+	}
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -203,13 +204,22 @@ func venue(t testing.TB, h http.Handler, o Options) *Account {
 
 // names are the names of the venue's employees, as far as they come.
 func names(t testing.TB, v *Account) (got []string, err error) {
-	for e, err := range v.Employees(t.Context()) {
-		if err != nil {
-			return got, err
-		}
+	all, err := collect(v.Employees(t.Context()))
+	for _, e := range all {
 		got = append(got, e.Name)
 	}
-	return got, nil
+	return got, err
+}
+
+// collect returns what comes before an error.
+func collect[T any](list iter.Seq2[T, error]) (all []T, err error) {
+	for one, err := range list {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 // wantError checks the text of an error behind the call and the venue.

@@ -70,48 +70,30 @@ type PayrollMeta struct {
 	OvertimeWeekly      *float64 `json:"overtimeWeeklyHours"`
 }
 
-// PayrollPeriods are the venue's, in the service's order. With an incomplete list, the periods received are returned
-// too; with any other error, none.
-func (v *Account) PayrollPeriods(ctx context.Context) ([]PayrollPeriod, error) {
+// PayrollPeriods are the venue's, in the service's order. An error is the last element.
+func (v *Account) PayrollPeriods(ctx context.Context) iter.Seq2[PayrollPeriod, error] {
 	query := url.Values{v.c.o.Payroll.VenueParam: {v.id}}
-	path := v.c.o.Labor.Prefix + contract.PathPayrollPeriods
-	return Collect(list(ctx, v, CallPayrollPeriods, path, query, readPeriod))
+	return list(ctx, v, CallPayrollPeriods, v.c.o.Labor.Prefix+contract.PathPayrollPeriods, query, readPeriod)
 }
 
-// Zone is the time zone of the newest payroll period: that is the one active now or soon. With an incomplete list it is
-// that of the periods received.
+// Zone is the time zone of the newest payroll period: that is the one active now or soon. With an error it is the zone
+// of the periods received.
 func (v *Account) Zone(ctx context.Context) (string, error) {
-	periods, err := v.PayrollPeriods(ctx)
 	var newest PayrollPeriod
-	for _, p := range periods {
+	for p, err := range v.PayrollPeriods(ctx) {
+		if err != nil {
+			return newest.Meta.Timezone, err
+		}
 		if p.Meta.Timezone != "" && cmp.Or(cmp.Compare(p.Start, newest.Start), cmp.Compare(p.End, newest.End)) >= 0 {
 			newest = p
 		}
 	}
 
-	if err == nil && newest.Meta.Timezone == "" {
-		err = v.fault(CallPayrollPeriods, "no payroll period has a time zone: the venue's tickets show UTC",
+	if newest.Meta.Timezone == "" {
+		return "", v.fault(CallPayrollPeriods, "no payroll period has a time zone: the venue's tickets show UTC",
 			"set the venue's timezone in the configuration")
 	}
-	return newest.Meta.Timezone, err
-}
-
-// Collect returns the elements of a list. If it broke off there are none, because a part would look like the whole; if
-// it is only incomplete, those that came.
-func Collect[T any](list iter.Seq2[T, error]) ([]T, error) {
-	all := []T{}
-
-	for one, err := range list {
-		if Incomplete(err) {
-			return all, err
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-
-	return all, nil
+	return newest.Meta.Timezone, nil
 }
 
 // readPeriod reads a record. Its error has the field's name.
@@ -138,18 +120,18 @@ func readPeriod(raw json.RawMessage) (PayrollPeriod, string, error) {
 // with an error, and the counts that pages name are compared at the end.
 
 const (
-	maxRecords  = 100_000   // of one list, repeated ones included
+	maxRecords  = 25_000    // of one list, repeated ones included
 	headerPlace = "header:" // before the name of a header, where other places are paths into the envelope
 )
 
-// A listing is kept from page to page. It has hashes of ids and cursors: the service decides how long
-// they are.
+// A listing is kept from page to page. It has hashes of ids and cursors: the service decides how long they are.
 type listing struct {
 	v        *Account
 	call     string
+	query    url.Values // of the next page
+	more     bool       // there is one
 	seen     map[[sha256.Size]byte]bool
 	cursorAt string // where the pages name the next one; "": not known yet
-	paged    bool   // a page has named the next
 	received int    // records, repeated ones included
 	yielded  int    // without them
 	counts   []int  // as the pages name them
@@ -162,20 +144,25 @@ func list[T any](
 	ctx context.Context, v *Account, call, path string, query url.Values, read func(json.RawMessage) (T, string, error),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		pages := &listing{v: v, call: call, seen: map[[sha256.Size]byte]bool{}, cursorAt: v.c.o.Employees.Cursor}
-		query := maps.Clone(query)
+		pages := &listing{v: v, call: call, query: maps.Clone(query), more: true,
+			seen: map[[sha256.Size]byte]bool{}, cursorAt: v.c.o.Employees.Cursor}
 		var none T
 
-		for {
-			page, next, err := pages.page(ctx, path, query)
+		for pages.more {
+			page, err := pages.next(ctx, path)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+
 			for record := range page.All() {
-				one, id, problem := read(json.RawMessage(record.Text()))
+				one, id, err := read(json.RawMessage(record.Text()))
 				// One record that is no object makes the page untrustworthy: a shorter list would remove people.
 				if record.Kind() != '{' {
-					problem = errors.New("want an object")
+					err = errors.New("want an object")
 				}
-				if problem != nil {
-					yield(none, pages.malformed("%s[%d]: %v", contract.FieldRecords, pages.received, problem))
+				if err != nil {
+					yield(none, pages.malformed("%s[%d]: %v", contract.FieldRecords, pages.received, err))
 					return
 				}
 				// When somebody is hired while the list is read, the next page repeats a record.
@@ -186,51 +173,43 @@ func list[T any](
 					return
 				}
 			}
+		}
 
-			if err == nil && next != "" && page.Len() > 0 {
-				query.Set(contract.ParamCursor, next)
-				continue
-			}
-			if err == nil {
-				err = pages.compareCounts()
-			}
-			if err != nil {
-				yield(none, err)
-			}
-			return
+		if err := pages.compareCounts(); err != nil {
+			yield(none, err)
 		}
 	}
 }
 
-// page requests a page and returns the cursor of the next; "": it is the last.
-func (l *listing) page(ctx context.Context, path string, query url.Values) (contract.Value, string, error) {
-	answered, err := l.v.get(ctx, l.call, path, query)
+// next requests the next page.
+func (l *listing) next(ctx context.Context, path string) (contract.Value, error) {
+	if l.known("cursor", l.query.Get(contract.ParamCursor)) {
+		return nil, l.malformed("the service names the same next page twice; the list would never end")
+	}
+	answered, err := l.v.get(ctx, l.call, path, l.query)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 
-	l.keys = answered.keys()
 	page := answered.body.Get(contract.FieldRecords)
 	switch {
-	case cmp.Or(answered.text(contract.FieldStatus), contract.ValueSuccess) != contract.ValueSuccess:
-		return nil, "", l.malformed("the answer's %s is not %s", contract.FieldStatus, contract.ValueSuccess)
+	case cmp.Or(text(answered.body.Get(contract.FieldStatus)), contract.ValueSuccess) != contract.ValueSuccess:
+		return nil, l.malformed("the answer's %s is not %s", contract.FieldStatus, contract.ValueSuccess)
 	case page.Kind() != '[':
-		return nil, "", l.malformed("%s: want an array", contract.FieldRecords)
+		return nil, l.malformed("%s: want an array", contract.FieldRecords)
 	case l.received+page.Len() > maxRecords:
-		return nil, "", l.malformed("the list has more than %d records", maxRecords)
+		return nil, l.malformed("the list has more than %d records", maxRecords)
 	}
 
 	// A count that is no number counts as not sent: it is only a cross-check.
-	if count, err := strconv.Atoi(answered.text(contract.FieldCount)); err == nil && count >= 0 {
+	if count, err := strconv.Atoi(text(answered.body.Get(contract.FieldCount))); err == nil && count >= 0 {
 		l.counts = append(l.counts, count)
 	}
 
-	next := l.nextCursor(answered)
-	if next != "" && l.known("cursor", next) {
-		err = l.malformed("the service names the same next page twice; the list would never end")
-	}
-
-	return page, next, err
+	cursor := l.nextCursor(answered)
+	l.query.Set(contract.ParamCursor, cursor)
+	l.keys, l.more = keys(answered.body), cursor != "" && page.Len() > 0
+	return page, nil
 }
 
 // known says whether this came before. The kind keeps ids and cursors apart.
@@ -252,13 +231,9 @@ func (l *listing) compareCounts() error {
 		if n == l.yielded {
 			continue
 		}
-		failed := l.v.fault(l.call, fmt.Sprintf("received %d, but the service counts %d", l.yielded, n),
-			"the list changed while it was read: try again; if it persists check service.employees.cursor")
-		if l.yielded < n && !l.paged {
-			failed.Problem += "; no cursor of a next page was found in the answer: " + l.keys
-			failed.Advice = "name its place with service.employees.cursor"
-		}
-
+		failed := l.v.fault(l.call, fmt.Sprintf("received %d, but the service counts %d; no cursor of a next page was "+
+			"found in the answer: %s", l.yielded, n, l.keys),
+			"name its place with service.employees.cursor, or try again if the list changed while it was read")
 		failed.Incomplete = true
 		return failed
 	}
@@ -277,19 +252,19 @@ func (l *listing) nextCursor(answered answer) string {
 		places = []string{l.cursorAt}
 	}
 
-	emptyNext := false
 	for _, place := range places {
-		value, there := answered.text(place), answered.body.At(place) != nil
+		value, there := text(answered.body.At(place)), answered.body.At(place) != nil
 		if name, isHeader := strings.CutPrefix(place, headerPlace); isHeader {
 			value, there = strings.TrimSpace(answered.header.Get(name)), answered.header.Values(name) != nil
 		}
 
-		isNext := strings.Contains(strings.ToLower(place), "next")
-		if value != "" && (isNext || !emptyNext) {
-			l.cursorAt, l.paged = place, true
+		if value != "" {
+			l.cursorAt = place
 			return value
 		}
-		emptyNext = emptyNext || isNext && there
+		if there && strings.Contains(strings.ToLower(place), "next") {
+			break
+		}
 	}
 	return ""
 }

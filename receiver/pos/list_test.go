@@ -22,7 +22,6 @@ func TestTheNextPageIsFoundWhereverItIsNamed(t *testing.T) {
 		{"", `{` + ann + `,"meta":{"cursor":"two"}}`, `{` + bo + `,"meta":{"cursor":" "}}`},
 		{"", `{` + ann + `,"pagination":{"next_cursor":"two"}}`, `{` + bo + `,"pagination":[]}`},
 		{"", "X-Next-Cursor: two\n{" + ann + `}`, "X-Next-Cursor: \n{" + bo + `,"cursor":"two"}`},
-		{"", "X-Next-Cursor: \n{" + ann + `,"nextCursor":"two"}`, `{` + bo + `}`},
 		{"", `{` + ann + `,"cursor":2}`, `{` + bo + `,"cursor":false}`},
 		// of two cursors, one is the page's own
 		{"", `{` + ann + `,"cursor":"one","nextCursor":"two"}`, `{` + bo + `,"cursor":"two","nextCursor":null}`},
@@ -50,7 +49,7 @@ func TestACursorThatWasNotFoundSaysWhichKeysTheAnswerHas(t *testing.T) {
 		v := venue(t, &service{Employees: say(page)}, o)
 		got, err := names(t, v)
 		e := wantError(t, err, CallEmployees, "received 1, but the service counts 57; no cursor of a next page was "+
-			`found in the answer: its keys are "count, paging.after, status"; name its place with `+
+			`found in the answer: its keys are "status, count, paging.after"; name its place with `+
 			"service.employees.cursor")
 		if !e.Incomplete || len(got) != 1 {
 			t.Errorf("%s: %v, %+v", name, got, e)
@@ -68,7 +67,7 @@ func TestPagesAreRequestedAsTheyAreRangedOver(t *testing.T) {
 	for range all {
 		break
 	}
-	if got, err := Collect(all); len(got) != 4 || err != nil { // each run starts anew
+	if got, err := collect(all); len(got) != 4 || err != nil { // each run starts anew
 		t.Errorf("%v, %v", got, err)
 	}
 	const first, second = "v1/labor/employees?limit=2", "v1/labor/employees?cursor=two&limit=2"
@@ -84,12 +83,11 @@ func TestAListIsIncompleteIfACountDiffers(t *testing.T) {
 		{three + `,"count":"3"}`, "", ""},
 		{three + `}`, "", ""},
 		{three + `,"count":"many"}`, "", ""},
-		{three + `,"count":2}`, "", "received 3, but the service counts 2; the list changed"},
-		{`{"records":[],"count":4,"cursor":"x"}`, "", "received 0, but the service counts 4; the list changed"},
+		{three + `,"count":2}`, "", "received 3, but the service counts 2"},
+		{`{"records":[],"count":4,"cursor":"x"}`, "", "received 0, but the service counts 4"},
 		{`{"records":[{"id":"A"},{"id":"A"}],"count":2}`, "", "received 1, but the service counts 2"},
 		{three + `,"count":5,"cursor":"x"}`, `{"records":[{"id":"D"}],"count":4}`,
-			"received 4, but the service counts 5; the list changed while it was read: try again; if it persists " +
-				"check service.employees.cursor"},
+			"received 4, but the service counts 5"},
 	} {
 		v := venue(t, &service{Employees: pages(map[string]string{"": c.first, "x": c.second})}, Options{})
 		_, err := names(t, v)
@@ -125,7 +123,7 @@ func TestAMalformedOrEndlessListIsAnError(t *testing.T) {
 		{map[string]string{"": `null`}, 0, `the answer of 4 bytes is not a JSON object`},
 		{map[string]string{"": page("A", `,"cursor":"x"`), "x": `{"status":"SUCCESS","records":[{"id":"B"`}, 1,
 			`the answer of 40 bytes is not a JSON object`},
-		{map[string]string{"": many}, 0, "the list has more than 100000 records"},
+		{map[string]string{"": many}, 0, "the list has more than 25000 records"},
 	} {
 		got, err := names(t, venue(t, &service{Employees: pages(c.pages)}, Options{}))
 		if e := wantError(t, err, CallEmployees, c.want); len(got) != c.names || e.Incomplete {
@@ -139,7 +137,7 @@ func TestEmployeeFieldsThatCannotBeReadAreEmpty(t *testing.T) {
 	whole := `{"id":"` + id + `","updatedAt":"2026-03-01T10:00:00.5+11:00","firstName":"Zoë",` +
 		`"lastName":"Łoś","name":"Zoë Ł.","pin":[1.50]}`
 	const odd = `{"id":7,"name":null,"firstName":{},"lastName":"Łoś"}`
-	got, err := Collect(venue(t, &service{Employees: say(envelope(2, whole, odd))}, Options{}).Employees(t.Context()))
+	got, err := collect(venue(t, &service{Employees: say(envelope(2, whole, odd))}, Options{}).Employees(t.Context()))
 	want := []Employee{
 		{ID: strings.ToLower(id), Name: "Zoë Ł.", FirstName: "Zoë", LastName: "Łoś",
 			UpdatedAt: "2026-03-01T10:00:00.5+11:00", Raw: json.RawMessage(whole)},
@@ -159,7 +157,7 @@ const period = `{"id":"p1","updatedAt":"2026-01-02T03:04:05Z","payrollPeriodStar
 func TestAPayrollPeriodIsReadCompletely(t *testing.T) {
 	const second = `{"id":"p2","payrollPeriodStartDateTime":"2024-02-29","payrollPeriodEndDateTime":"2024-02-29"}`
 	s := &service{Payroll: say(envelope(3, period, second))}
-	got, err := venue(t, s, Options{Payroll: Payroll{VenueParam: "venue"}}).PayrollPeriods(t.Context())
+	got, err := collect(venue(t, s, Options{Payroll: Payroll{VenueParam: "venue"}}).PayrollPeriods(t.Context()))
 	if !Incomplete(err) { // the count is another; the received records are returned
 		t.Error(err)
 	}
@@ -193,7 +191,8 @@ func TestAnInvalidPayrollPeriodIsAnError(t *testing.T) {
 		{`"meta":{`, `"meta":"none","x":{`, `records[0]: meta: cannot be a string`},
 	} {
 		body := strings.Replace(period, c.replace, c.by, 1)
-		got, err := venue(t, &service{Payroll: say(envelope(1, body))}, Options{}).PayrollPeriods(t.Context())
+		v := venue(t, &service{Payroll: say(envelope(1, body))}, Options{})
+		got, err := collect(v.PayrollPeriods(t.Context()))
 		if wantError(t, err, CallPayrollPeriods, c.want); got != nil {
 			t.Errorf("%s: %v", c.by, got)
 		}
@@ -231,7 +230,7 @@ func FuzzAnswers(f *testing.F) {
 		v := venue(t, &service{Employees: answer, Payroll: answer}, Options{})
 		_, err := names(t, v)
 		check(err, true)
-		all, err := v.PayrollPeriods(t.Context())
-		check(err, all == nil || Incomplete(err))
+		_, err = collect(v.PayrollPeriods(t.Context()))
+		check(err, true)
 	})
 }

@@ -1,7 +1,6 @@
 package pos
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -39,7 +38,7 @@ type Names struct {
 
 // A round is the client and the venues from one call of [Names.Use] to the next.
 type round struct {
-	client *Client                // nil: nothing is requested
+	client *Client
 	venues map[string]*venueNames // by canonical id
 	ended  chan struct{}          // closed when the next round has replaced it
 }
@@ -53,7 +52,6 @@ type venueNames struct {
 const (
 	firstWithin  = 5 * time.Second // of the start, so that many venues are not refreshed at one moment
 	afterFailure = 10 * time.Minute
-	askTimeout   = 15 * time.Minute // for a whole list: 10,000 employees are 500 pages of 20
 	storeTimeout = 30 * time.Second
 )
 
@@ -64,8 +62,8 @@ func NewNames(store kv.Store, every time.Duration, log *slog.Logger) *Names {
 	return names
 }
 
-// Use replaces the venues, which are by id, and the client; nil: nothing is requested. Of a venue that is true the time
-// zone is configured, so its payroll periods are not requested: the token need not be good for them.
+// Use replaces the client and the venues, which are by canonical id. Of a venue that is true the time zone is
+// configured, so its payroll periods are not requested: the token need not be good for them.
 //
 // The stored names of a new venue are known when Use returns, a venue that stays keeps its names, and [Names.Run]
 // deletes the stored names of one that goes: they are personal data. All venues are refreshed at once: an operator who
@@ -74,7 +72,6 @@ func (n *Names) Use(client *Client, venues map[string]bool) {
 	old := n.round.Load()
 	next := &round{client: client, venues: map[string]*venueNames{}, ended: make(chan struct{})}
 	for id, zoned := range venues {
-		id, _ = contract.CanonicalID(id)
 		venue := &venueNames{id: id, zoned: zoned}
 		if same := old.venues[id]; same != nil {
 			venue.known.Store(same.known.Load())
@@ -90,8 +87,7 @@ func (n *Names) Use(client *Client, venues map[string]bool) {
 
 // known returns the record of a venue, which is empty for one that is not used.
 func (n *Names) known(venue string) *record {
-	id, _ := contract.CanonicalID(venue)
-	if used := n.round.Load().venues[id]; used != nil {
+	if used := n.round.Load().venues[venue]; used != nil {
 		return used.known.Load()
 	}
 	return &record{}
@@ -131,10 +127,8 @@ func (n *Names) Run(ctx context.Context) {
 
 		asking, stop := context.WithCancel(ctx)
 		var refreshing sync.WaitGroup
-		if now.client != nil {
-			for _, v := range now.venues {
-				refreshing.Go(func() { n.keepFresh(asking, now.client, v) })
-			}
+		for _, v := range now.venues {
+			refreshing.Go(func() { n.keepFresh(asking, now.client, v) })
 		}
 
 		select {
@@ -147,9 +141,9 @@ func (n *Names) Run(ctx context.Context) {
 	}
 }
 
-// keepFresh refreshes a venue until ctx ends. A service that is down for a day makes one line in the log.
+// keepFresh refreshes a venue until ctx ends.
 func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
-	reported, unanswered := "", false
+	unanswered := false
 	for wait := rand.N(firstWithin); ; {
 		select {
 		case <-time.After(wait):
@@ -157,83 +151,65 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 			return
 		}
 
-		problems := n.refresh(ctx, client, v)
+		next := n.request(ctx, client, v)
 		if ctx.Err() != nil {
 			return // the errors say nothing about the service
 		}
 
-		err, known := errors.Join(problems...), *v.known.Load()
-		outcome := fmt.Sprint(err)
-		switch {
-		case outcome == reported:
-		case err != nil:
-			n.log.Warn("names or the time zone of a venue could not be refreshed; what was known stays",
-				"venue", v.id, "err", err)
-		default:
-			n.log.Info("venue refreshed", "venue", v.id, "employees", len(known.People), "timezone", known.Zone)
-		}
-		reported = outcome
-
-		known.failed = nil
-		for _, problem := range problems {
-			if failed, ok := errors.AsType[*Error](problem); ok {
-				known.failed = append(known.failed, failed)
-			}
+		if wait = afterFailure + rand.N(afterFailure/10); next.failed == nil {
+			n.log.Info("venue refreshed", "venue", v.id, "employees", len(next.People), "timezone", next.Zone)
+			wait = n.every*9/10 + rand.N(n.every/5+1) // give or take a tenth, so that venues drift apart
 		}
 
-		lost := len(known.failed) > 0 && known.failed[0].NoAnswer
+		lost := next.failed != nil && next.failed[0].NoAnswer
 		if lost && !unanswered {
-			known.failed = nil
+			next.failed = nil
 		}
 		unanswered = lost
-		v.known.Store(&known)
 
-		wait = n.every*9/10 + rand.N(n.every/5+1) // give or take a tenth, so that venues drift apart
-		if err != nil {
-			wait = min(n.every, afterFailure+rand.N(afterFailure/10))
-		}
+		v.known.Store(next) // in use at once, then stored: a slow disk must not delay names
+		n.store(ctx, v.id, next)
 	}
 }
 
-// refresh requests a venue's names and time zone, and returns an error or nil for each step. A panic over an answer
-// must not end the program that prints.
-func (n *Names) refresh(ctx context.Context, client *Client, v *venueNames) (problems []error) {
+// request requests a venue's names and time zone. What could not be read stays as it was. A panic over an answer must
+// not end the program that prints.
+func (n *Names) request(ctx context.Context, client *Client, v *venueNames) (next *record) {
+	was := v.known.Load()
+	next = &record{Zone: was.Zone, People: was.People}
+	note := func(err error) {
+		if failed, ok := errors.AsType[*Error](err); ok {
+			next.failed = append(next.failed, failed)
+		}
+	}
+
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			n.log.Error("panic while names were refreshed", "panic", fmt.Sprint(panicked),
 				"stack", string(debug.Stack()))
-			problems = []error{errors.New("panic, see the log")}
+			note(&Error{Call: CallMe, Venue: v.id, Problem: "a panic over an answer", Advice: "see the log"})
 		}
 	}()
 
-	timed, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-
-	venue, err := client.Venue(timed, v.id)
+	venue, err := client.Venue(ctx, v.id)
 	if err != nil {
-		return []error{err}
+		note(err)
+		return next
 	}
 
-	next := *v.known.Load()
-	problems = append(problems, next.readPeople(venue.Employees(timed)))
-
-	// A zone that was known stays until there is another.
+	note(next.readPeople(venue.Employees(ctx)))
 	if !v.zoned {
-		zone, problem := venue.Zone(timed)
-		next.Zone, problems = cmp.Or(zone, next.Zone), append(problems, problem)
+		zone, err := venue.Zone(ctx)
+		next.Zone = cmp.Or(zone, was.Zone)
+		note(err)
 	}
-
-	// In use at once, then stored: a slow disk must not delay names.
-	v.known.Store(&next)
-	return append(problems, n.store(ctx, v.id, &next))
+	return next
 }
 
-// Limits of the data that the service can make a box keep. The names fill a line of paper several times over, and with
-// all of them a record is shorter than [kv.MaxValue].
+// Limits of a name that the service can make a box keep. A name fills a line of paper several times over.
 const (
-	maxPeople = 10_000 // of one venue
-	maxName   = 100    // bytes
-	maxID     = 64     // bytes; a UUID has 36
+	maxName = 100 // bytes
+	maxID   = 64  // bytes; a UUID has 36
 )
 
 // A record has the names and the time zone of a venue. It is stored as one JSON value under the venue's id.
@@ -249,28 +225,19 @@ type record struct {
 func (r *record) readPeople(list iter.Seq2[Employee, error]) (problem error) {
 	people := map[string]string{}
 	for e, err := range list {
-		if err != nil && !Incomplete(err) {
-			return err
-		}
-		if problem = err; err == nil && len(people) == maxPeople {
-			problem = fmt.Errorf("more than %d employees; the others print as the end of their id", maxPeople)
-		}
-
-		if problem != nil {
-			break
-		}
-
 		id, name := strings.TrimSpace(e.ID), displayName(e)
-		if name != "" && id != "" && contract.OneLine(id, maxID) == id { // an order has no other id
-			people[id] = name
-		}
-	}
-
-	if problem != nil {
-		for id, name := range r.People {
-			if people[id] == "" && len(people) < maxPeople {
-				people[id] = name
+		switch {
+		case Incomplete(err):
+			problem = err
+			for id, name := range r.People {
+				if people[id] == "" && len(people) < maxRecords {
+					people[id] = name
+				}
 			}
+		case err != nil:
+			return err
+		case name != "" && id != "" && contract.OneLine(id, maxID) == id: // an order has no other id
+			people[id] = name
 		}
 	}
 
@@ -285,21 +252,14 @@ func displayName(e Employee) string {
 
 // store stores a venue's record, which is in use already. After a crash before the Put the old names are back
 // until the first refresh, seconds after the start; after a crash behind it the new ones are there at once.
-func (n *Names) store(ctx context.Context, id string, r *record) error {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // it makes six bytes of one
-	if err := encoder.Encode(r); err != nil {
-		return err
-	}
-
+func (n *Names) store(ctx context.Context, id string, r *record) {
+	value, _ := json.Marshal(r) // of strings
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 
-	if err := n.kv.Put(ctx, id, b.Bytes()); err != nil {
-		return fmt.Errorf("not stored, a restart loses them: %w", err)
+	if err := n.kv.Put(ctx, id, value); err != nil {
+		n.log.Warn("names of a venue are not stored, a restart loses them", "venue", id, "err", err)
 	}
-	return nil
 }
 
 // load reads a venue's stored record. One that cannot be read counts as not there: it costs names for some seconds,
@@ -313,28 +273,23 @@ func (n *Names) load(id string) *record {
 
 	if err != nil {
 		n.log.Warn("stored names of a venue cannot be read; they will be requested again", "venue", id, "err", err)
-		return &record{}
 	}
 	return known
 }
 
 // deleteOthers deletes the stored records of other venues. After a crash on the way the next start deletes the rest.
 func (n *Names) deleteOthers(ctx context.Context, venues map[string]*venueNames) {
-	var others []string
+	var failed error
 	err := n.kv.All(func(key string, _ []byte) bool {
 		if venues[key] == nil {
-			others = append(others, key)
+			timed, cancel := context.WithTimeout(ctx, storeTimeout)
+			failed = errors.Join(failed, n.kv.Delete(timed, key))
+			cancel()
 		}
 		return true
 	})
 
-	for _, key := range others {
-		timed, cancel := context.WithTimeout(ctx, storeTimeout)
-		err = errors.Join(err, n.kv.Delete(timed, key))
-		cancel()
-	}
-
-	if err != nil && ctx.Err() == nil {
+	if err = errors.Join(err, failed); err != nil && ctx.Err() == nil {
 		n.log.Warn("names of removed venues are still on the disk; the next start tries again", "err", err)
 	}
 }

@@ -1,7 +1,7 @@
 // Package pos is the point-of-sale service as the kitchen sees it from the inside: the venue of a token, who works at a
 // venue, which payroll periods it has, and from these the names and the time zone that tickets show. It is one package
-// because all of it is one question ("who is employee 0b9d3f6a?") and one unit of trust: an answer of the service
-// answers is hostile until it is parsed here. Accepting and printing orders never waits for it.
+// because all of it is one question ("who is employee 0b9d3f6a?") and one unit of trust: an answer of the service is
+// hostile until it is parsed here. Accepting and printing orders never waits for it.
 //
 // [Client.Venue] gets a token and asks /me whose it is. Labor data is read only through the [Account] that it returns,
 // so another restaurant's cannot be read by mistake. [Names] keeps the names for tickets, in memory and stored.
@@ -102,12 +102,6 @@ type Client struct {
 // New makes a client. It sends nothing yet.
 func New(o Options) *Client {
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
-	if o.Transport == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxResponseHeaderBytes = 64 << 10
-		o.Transport = transport
-	}
-
 	return &Client{o, retrying(o.Transport, o.Timeout)}
 }
 
@@ -121,44 +115,44 @@ type Account struct {
 	token *oauth2.Token // nil: none that the service accepts
 }
 
-// Venue gets a token for the venue with that id and asks /me whose it is. A token for another venue is an error: names
-// and wages would be another restaurant's, without anybody noticing.
+// Venue gets a token for the venue with that canonical id and asks /me whose it is. A token for another venue is an
+// error: names and wages would be another restaurant's, without anybody noticing.
 func (c *Client) Venue(ctx context.Context, id string) (*Account, error) {
-	id, _ = contract.CanonicalID(id)
 	venue := &Account{c: c, id: id}
 	answered, err := venue.get(ctx, CallMe, c.o.Me.Path, nil)
 	if err != nil {
 		return nil, err
 	}
 
-	// The contract does not state the fields of /me, so they are looked for at the top, in an inner object, and in an
-	// envelope as other calls have it.
-	places := []contract.Value{answered.body, answered.body.Get("data")}
-	for record := range answered.body.Get(contract.FieldRecords).All() {
-		places = append(places, record)
+	// The contract does not state the fields of /me: they may be at the top, in an inner object, or in an envelope as
+	// other calls have it.
+	me := answered.body
+	if inner := me.Get("data"); inner.Kind() == '{' {
+		me = inner
+	}
+	for me = range me.Get(contract.FieldRecords).All() {
 		break
 	}
 
 	owner := ""
-	for _, me := range places {
-		for _, path := range []string{"venue_id", "venueId", "venue.id", "venue"} {
-			owner = cmp.Or(owner, text(me.At(path)))
-		}
-		for _, key := range []string{contract.FieldScopes, contract.FieldScope} {
-			if scopes := me.Get(key); scopes != nil {
-				words := text(scopes)
-				for word := range scopes.All() {
-					words += " " + text(word)
-				}
-				venue.Scopes = strings.Fields(contract.OneLine(words, 10*maxQuote))
-			}
-		}
+	for _, path := range []string{"venue_id", "venueId", "venue.id", "venue"} {
+		owner = cmp.Or(owner, text(me.At(path)))
 	}
 
 	owner, _ = contract.CanonicalID(owner)
 	if venue.Named = owner == id; !venue.Named && owner != "" {
 		return nil, venue.fault(CallMe, "the token is for venue "+contract.OneLine(owner, maxQuote),
 			"check the venue's id in the configuration, and service.token.venue_param")
+	}
+
+	for _, key := range []string{contract.FieldScopes, contract.FieldScope} {
+		if scopes := me.Get(key); scopes != nil {
+			words := text(scopes)
+			for word := range scopes.All() {
+				words += " " + text(word)
+			}
+			venue.Scopes = strings.Fields(contract.OneLine(words, 10*maxQuote))
+		}
 	}
 	return venue, nil
 }

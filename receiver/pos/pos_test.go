@@ -59,7 +59,7 @@ func TestEachGroupOfCallsHasItsOwnPath(t *testing.T) {
 	s := &service{}
 	o := Options{BaseURL: "http://localhost", Token: Token{Path: "/api/oauth/token"},
 		Me: Me{"/api/me"}, Labor: Labor{"/api"}}
-	if _, err := venue(t, s, o).PayrollPeriods(t.Context()); err != nil {
+	if _, err := collect(venue(t, s, o).PayrollPeriods(t.Context())); err != nil {
 		t.Error(err)
 	}
 }

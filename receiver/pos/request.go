@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,7 +24,7 @@ import (
 // the caller's: [Names] tries again in a minute, and an operator should see the error.
 const (
 	tries       = 3
-	longestWait = 30 * time.Second // after a longer Retry-After the error is the caller's at once
+	longestWait = 15 * time.Second // before a try, whatever the service asks for
 	maxResponse = 4 << 20          // bytes of an answer: ten thousand employees on one page
 )
 
@@ -36,16 +35,9 @@ func retrying(transport http.RoundTripper, timeout time.Duration) *http.Client {
 	client := retryablehttp.Client{
 		HTTPClient: &http.Client{Transport: transport, Timeout: timeout, CheckRedirect: asItIs},
 		RetryMax:   tries - 1, RetryWaitMin: 250 * time.Millisecond, RetryWaitMax: 500 * time.Millisecond,
-		CheckRetry: func(ctx context.Context, resp *http.Response, err error) (bool, error) {
-			// Who waited for a whole time-out has waited long enough, and more requests do not help an overloaded
-			// service.
-			if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() || retryAfter(resp) > longestWait {
-				return false, nil
-			}
-			return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
-		},
+		CheckRetry: retryablehttp.DefaultRetryPolicy,
 		Backoff: func(least, most time.Duration, n int, resp *http.Response) time.Duration {
-			return retryAfter(resp) + retryablehttp.LinearJitterBackoff(least, most, n, nil)
+			return min(longestWait, retryablehttp.RateLimitLinearJitterBackoff(least, most, n, resp))
 		},
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
@@ -55,14 +47,12 @@ func retrying(transport http.RoundTripper, timeout time.Duration) *http.Client {
 	return outer
 }
 
-// retryAfter is the pause that an answer asks for, in whole seconds. A date is not obeyed: the clock of this box may be
-// wrong by decades after a start. A number that is too large counts as 68 years, not as none.
-func retryAfter(resp *http.Response) time.Duration {
-	if resp == nil {
-		return 0
-	}
-	seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31) // the largest, if it is out of range
-	return time.Duration(seconds) * time.Second
+// An answer is searched by paths, because the contract does not state the names of all fields. Unless its status is 2xx
+// it has no body.
+type answer struct {
+	status int
+	header http.Header
+	body   contract.Value
 }
 
 // get requests a path with the venue's token. If the service no longer accepts the token, as after its restart, get
@@ -76,11 +66,11 @@ func (v *Account) get(ctx context.Context, call, path string, query url.Values) 
 
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, v.c.o.BaseURL+path, http.NoBody)
 		if err != nil {
-			return answer{}, v.lost(ctx, call, err)
+			return answer{}, v.lost(call, err)
 		}
+
 		req.URL.RawQuery = query.Encode()
 		token.SetAuthHeader(req)
-
 		answered, err := v.exchange(call, req)
 		if answered.status != http.StatusUnauthorized || again {
 			return answered, err
@@ -95,7 +85,7 @@ func (v *Account) exchange(call string, req *http.Request) (answer, error) {
 	req.Header.Set("User-Agent", "ticketrail")
 	resp, err := v.c.http.Do(req)
 	if err != nil {
-		return answer{}, v.lost(req.Context(), call, err)
+		return answer{}, v.lost(call, err)
 	}
 	defer resp.Body.Close()
 
@@ -103,20 +93,22 @@ func (v *Account) exchange(call string, req *http.Request) (answer, error) {
 	answered := answer{status: resp.StatusCode, header: resp.Header}
 	switch {
 	case answered.status/100 != 2: // of such an answer half a body will do
-		return answered, v.refused(call, req.URL.Path, resp, body)
+		return answered, v.refused(call, req.URL.Path, answered.status, body)
 	case err != nil:
-		return answered, v.lost(req.Context(), call, err)
+		return answered, v.lost(call, err)
 	case len(body) > maxResponse:
 		return answered, v.fault(call, fmt.Sprintf("the answer is larger than %d bytes", maxResponse),
 			"set service.employees.limit, or tell the service provider")
 	}
 
 	answered.body, err = contract.Parse(body)
+	failed := answered.body.Get(contract.FieldError).Kind()
 	switch {
 	case err != nil:
 		return answered, v.fault(call, fmt.Sprintf("the answer of %d bytes is not a JSON object", len(body)),
 			fmt.Sprintf("check whether service.base_url, %s, is the service's API, and not a web page", v.c.o.BaseURL))
-	case answered.isError():
+	// Some servers send an error with the status 200. Another word than ERROR may be the venue's.
+	case text(answered.body.Get(contract.FieldStatus)) == contract.ValueError, failed != 0 && failed != 'n':
 		return answered, v.fault(call, "the answer says that it is an error", adviceTell)
 	}
 	return answered, nil
@@ -148,16 +140,14 @@ func (v *Account) bearer(ctx context.Context) (*oauth2.Token, error) {
 		cfg.EndpointParams.Set(options.Token.ClientSecretParam, secret)
 	}
 
-	token, err := cfg.Token(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: tokenExchange{v}}))
-	if err != nil {
-		if failed, ok := errors.AsType[*Error](err); ok {
-			return nil, failed
-		}
-		return nil, v.lost(ctx, CallToken, err)
+	exchange := context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: tokenExchange{v}})
+	if v.token, err = cfg.Token(exchange); err == nil {
+		return v.token, nil
 	}
-
-	v.token = token
-	return token, nil
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return nil, failed
+	}
+	return nil, v.lost(CallToken, err)
 }
 
 // A tokenExchange sends a token request as the service wants it, and returns the answer as the oauth2 library wants it.
@@ -177,17 +167,18 @@ func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 
 	place := x.v.c.o.Token.Field
-	token := answered.text(place)
+	token := text(answered.body.At(place))
 
 	// Anything else in a header would be an error of net/http on every call, which says less.
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, x.v.fault(CallToken, "the answer has no token at "+place+"; "+answered.keys(),
+		return nil, x.v.fault(CallToken, "the answer has no token at "+place+"; "+keys(answered.body),
 			"name its place with service.token.field")
 	}
 
 	// Its life in seconds stands beside it. Without one the token is used until the service does not accept it.
-	life, _ := strconv.Atoi(answered.text(place[:strings.LastIndexByte(place, '.')+1] + contract.FieldExpiresIn))
-	body, err := json.Marshal(map[string]any{contract.FieldAccessToken: token, contract.FieldExpiresIn: life})
+	beside := place[:strings.LastIndexByte(place, '.')+1]
+	life, _ := strconv.Atoi(text(answered.body.At(beside + contract.FieldExpiresIn)))
+	body, err := json.Marshal(oauth2.Token{AccessToken: token, ExpiresIn: int64(life)})
 
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contract.ContentType}},
