@@ -45,7 +45,6 @@ func (k *checker) checkAll() {
 	k.stationNames()
 	k.routes()
 	k.plan()
-	k.fonts()
 	k.words("ticket.alarms", k.c.Ticket.Alarms)
 	k.service()
 	k.metrics()
@@ -157,34 +156,11 @@ func (k *checker) words(key string, list []string) {
 	}
 }
 
-// fonts only resolves the names. A font that cannot be read is no reason to refuse the
-// configuration: tickets print without it.
-func (k *checker) fonts() {
-	for i := range k.c.Fonts {
-		k.c.Fonts[i] = k.file(fmt.Sprintf("fonts[%d]", i), k.c.Fonts[i])
-	}
-}
-
 func (k *checker) storage() {
-	store := &k.c.Storage
-	store.Path = k.file("storage.path", store.Path)
-	store.Copy = absolute(k.dir, store.Copy)
-
-	admin := &k.c.Admin
-	admin.Socket = k.file("admin.socket", admin.Socket)
-	if len(admin.Socket) > 107 {
-		k.add("admin.socket", "%s has %d bytes; the path of a socket has at most 107", quote(admin.Socket),
-			len(admin.Socket))
+	k.c.Storage.Copy = absolute(k.dir, k.c.Storage.Copy)
+	if socket := k.c.Admin.Socket; len(socket) > 107 {
+		k.add("admin.socket", "%s has %d bytes; the path of a socket has at most 107", quote(socket), len(socket))
 	}
-}
-
-// file resolves a file name that must not be empty.
-func (k *checker) file(path, name string) string {
-	if name == "" || strings.ContainsRune(name, 0) {
-		k.add(path, "%s is not a file name", quote(name))
-		return name
-	}
-	return filepath.Clean(absolute(k.dir, name))
 }
 
 // absolute is the path of a file; an empty name stays empty.

@@ -51,7 +51,8 @@ type Config struct {
 	// the built-in font has: Thai, Devanagari, rare Han characters. They are tried in this order,
 	// after the built-in font. Default: Unifont and Noto, as far as they are installed. Letters
 	// that no font has print in Latin ones, between tildes.
-	Fonts    []string   `mapstructure:"fonts"`
+	// A font that cannot be read is no reason to refuse the configuration: tickets print without it.
+	Fonts    []string   `mapstructure:"fonts" file:"local"`
 	Ticket   TicketText `mapstructure:"ticket"`
 	Storage  Storage    `mapstructure:"storage"`
 	Admin    Admin      `mapstructure:"admin"`
@@ -207,7 +208,7 @@ type Storage struct {
 	// Path is the database file. Default /var/lib/ticketrail/ticketrail.db. It must be on a local
 	// disk that honours fsync; on a network share or tmpfs, a power failure loses acknowledged
 	// orders. Needs a restart.
-	Path string `mapstructure:"path" reload:"restart" default:"/var/lib/ticketrail/ticketrail.db"`
+	Path string `mapstructure:"path" reload:"restart" default:"/var/lib/ticketrail/ticketrail.db" file:"local"`
 	// Copy is a folder with copies of the database: a base copy each hour, two of which are kept, and a log of the
 	// orders since. A database that is damaged or missing is replaced by them. Default a folder beside it,
 	// Path with .copy; best on another disk, such as a USB stick. It takes about as much space as two databases. A copy
@@ -233,7 +234,7 @@ type Admin struct {
 	// jobs, printers, screens and rejects. Default /run/ticketrail/ticketrail.sock, mode 0660: every
 	// user who may write to it may do everything. At most 107 bytes, a limit of the kernel. Needs a
 	// restart.
-	Socket string `mapstructure:"socket" reload:"restart" default:"/run/ticketrail/ticketrail.sock"`
+	Socket string `mapstructure:"socket" reload:"restart" default:"/run/ticketrail/ticketrail.sock" file:"local"`
 }
 
 // Metrics is where a monitoring system connects.

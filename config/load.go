@@ -151,8 +151,7 @@ func (f *findings) addDecodeErrors(err error) error {
 // elementDefaults is a decoding hook that starts each station with its defaults; viper has defaults
 // only for keys outside lists.
 func elementDefaults(from, to reflect.Value) (any, error) {
-	switch to.Interface().(type) {
-	case Printer, Screen, KDS, TicketLog:
+	if isSection(to.Type()) {
 		setDefaults(to)
 	}
 	return from.Interface(), nil

@@ -15,7 +15,7 @@ type Relay struct {
 	Receiver Receiver `mapstructure:"receiver"`
 	NATS     NATS     `mapstructure:"nats"`
 	// State is the folder for the certificates of an ACME server. Default /var/lib/ticketrail. Needs a restart.
-	State   string  `mapstructure:"state" reload:"restart" default:"/var/lib/ticketrail"`
+	State   string  `mapstructure:"state" reload:"restart" default:"/var/lib/ticketrail" file:"local"`
 	Metrics Metrics `mapstructure:"metrics"`
 	Log     Log     `mapstructure:"log"`
 
@@ -68,7 +68,6 @@ func LoadRelay(path string) (*Relay, error) {
 	check.metrics()
 	check.ports()
 	relay.Receiver = check.c.Receiver
-	relay.State = check.file("state", relay.State)
 	check.servers("nats.urls", relay.NATS.URLs)
 	check.read("nats.ca_file", relay.NATS.CAFile)
 	if relay.NATS.PasswordFile == "" {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"strings"
 )
@@ -23,8 +22,7 @@ func NewSecret(text string) Secret { return Secret{text} }
 // Reveal returns the secret, for the code that must compare or send it.
 func (s Secret) Reveal() string { return s.text }
 
-func (Secret) String() string               { return redacted }
-func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
+// MarshalText is for JSON and logs.
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Format covers every verb, including %x and %+v, which would otherwise show the field.

@@ -24,7 +24,7 @@ func TestASecretIsAlwaysShownAsAsterisks(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10s"} {
 		fmt.Fprintf(&b, verb+" "+verb+" "+verb+"\n", s, &s, holder)
 	}
-	fmt.Fprintln(&b, s.String(), fmt.Errorf("open %v", s))
+	fmt.Fprintln(&b, s, fmt.Errorf("open %v", s))
 	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "s", s, "h", holder)
 	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "s", s, "h", holder)
 	j, err := json.Marshal(map[string]any{"s": s, "h": holder})

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -18,7 +19,9 @@ import (
 //	zero:"allowed"          0 is allowed too
 //	oneof:"lenient strict"  one of these words
 //	form:"path"             text of one of the forms
-//	file:"secret"           a file, in the folder for credentials, that not every user may read; public: that each may
+//	file:"secret"           a file in the folder for credentials, which not every user may read
+//	file:"public"           one there that each may read
+//	file:"local"            one in the folder of the configuration, which must be named
 
 // reasons end the message about a value that is out of range, or about one value by its name.
 var reasons = map[string]string{
@@ -90,15 +93,10 @@ func (k *checker) limits(path string, section reflect.Value) {
 		}
 
 		if kind := f.Tag.Get("file"); kind != "" {
-			value.SetString(absolute(k.credentials, value.String()))
-			info, err := os.Stat(value.String())
-			if err == nil && kind == "secret" && info.Mode().Perm()&0o004 != 0 {
-				k.warn(at, "all users of this machine can read %s (mode %04o); run chmod o= on it", value,
-					info.Mode().Perm())
-			}
+			each(at, value, func(at string, name reflect.Value) { k.file(at, kind, name) })
 		}
 		if name := f.Tag.Get("form"); name != "" {
-			k.form(at, name, value)
+			each(at, value, func(at string, text reflect.Value) { k.form(at, name, text.String()) })
 		}
 		if words := f.Tag.Get("oneof"); words != "" {
 			k.oneOf(at, value.String(), strings.Fields(words)...)
@@ -118,16 +116,39 @@ func (k *checker) limits(path string, section reflect.Value) {
 	}
 }
 
-// form checks a text, or each of a list, against a form.
-func (k *checker) form(at, name string, value reflect.Value) {
-	if value.Kind() == reflect.Slice {
-		for i := range value.Len() {
-			k.form(fmt.Sprintf("%s[%d]", at, i), name, value.Index(i))
+// each calls check for a value, or for each of a list.
+func each(at string, value reflect.Value, check func(at string, one reflect.Value)) {
+	if value.Kind() != reflect.Slice {
+		check(at, value)
+		return
+	}
+	for i := range value.Len() {
+		check(fmt.Sprintf("%s[%d]", at, i), value.Index(i))
+	}
+}
+
+// file makes the name of a file absolute.
+func (k *checker) file(at, kind string, value reflect.Value) {
+	name := value.String()
+	if kind == "local" {
+		if name == "" || strings.ContainsRune(name, 0) {
+			k.add(at, "%s is not a file name", quote(name))
+			return
 		}
+		value.SetString(filepath.Clean(absolute(k.dir, name)))
 		return
 	}
 
-	if form := forms[name]; !regexp.MustCompile("^(" + form.like + ")$").MatchString(value.String()) {
-		k.add(at, "%s %s", quote(value.String()), form.other)
+	value.SetString(absolute(k.credentials, name))
+	info, err := os.Stat(value.String())
+	if err == nil && kind == "secret" && info.Mode().Perm()&0o004 != 0 {
+		k.warn(at, "all users of this machine can read %s (mode %04o); run chmod o= on it", value, info.Mode().Perm())
+	}
+}
+
+// form checks a text against a form.
+func (k *checker) form(at, name, text string) {
+	if form := forms[name]; !regexp.MustCompile("^(" + form.like + ")$").MatchString(text) {
+		k.add(at, "%s %s", quote(text), form.other)
 	}
 }
