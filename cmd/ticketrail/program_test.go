@@ -163,7 +163,7 @@ func (p *program) certificate() (cert, key string) {
 // freeAddr is an address at which nothing listens, also while the daemon is down.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	return fmt.Sprintf("127.0.0.1:%d", natstest.FreePort(t))
+	return fmt.Sprintf("127.0.0.1:%d", natstest.FreePort())
 }
 
 // A natsNode is a nats-server as a process: the relay's promises to a kitchen depend on servers that are killed.

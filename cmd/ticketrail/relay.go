@@ -37,12 +37,11 @@ are then deleted.`
 	cmd.Flags().BoolVar(&shrink, "shrink", false, "let the stream become shorter or smaller, as the file says")
 	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		// Before anything slow, as in serve.
-		reload := make(chan os.Signal, 1)
-		signal.Notify(reload, syscall.SIGHUP)
-		defer signal.Stop(reload)
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-		if _, err := c.loadRelay(); err != nil {
+		ctx, reload, stop := hangUps(cmd.Context())
+		defer stop()
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as in serve
+		conf, err := c.loadRelay()
+		if err != nil {
 			return err
 		}
 
@@ -50,7 +49,7 @@ are then deleted.`
 		if err != nil {
 			return err
 		}
-		return relay.Run(cmd.Context(), relay.Options{ConfigPath: c.relayConfig(), Reload: reload, Log: c.err,
+		return relay.Run(ctx, relay.Options{Config: conf, ConfigPath: c.relayConfig(), Reload: reload, Log: c.err,
 			Shrink: shrink, WatchdogEvery: every, Notify: func(state string) { _, _ = daemon.SdNotify(false, state) }})
 	}
 

@@ -16,11 +16,8 @@ import (
 // is stored: a thousand idle boxes must not cost the servers' disks a write.
 const boxesSubject = "ticketrail.boxes"
 
-const (
-	// maxReport is many times the size of a source.Box.
-	maxReport = 4 << 10
-	maxBoxID  = 100
-)
+// maxReport is many times the size of a source.Box.
+const maxReport = 4 << 10
 
 // A Box is the knowledge of a relay about the box of a venue. A time is zero if there was no such event since the
 // relay was started.
@@ -36,7 +33,7 @@ type Box struct {
 // not been started anew: they are two boxes.
 func (d *Door) noteReport(m *nats.Msg) {
 	var box source.Box
-	if json.Unmarshal(m.Data, &box) != nil || len(box.ID) > maxBoxID {
+	if json.Unmarshal(m.Data, &box) != nil {
 		return
 	}
 	venue := strings.TrimPrefix(m.Subject, boxesSubject+".")
@@ -72,14 +69,13 @@ func (d *Door) tell(m *nats.Msg) {
 func (s *Stream) Boxes(ctx context.Context) (all map[string]Box, relays int, err error) {
 	inbox := s.nc.NewInbox()
 	answers, err := s.nc.SubscribeSync(inbox)
+	if err == nil {
+		err = s.nc.PublishRequest(boxesSubject, inbox, nil)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { _ = answers.Unsubscribe() }()
-
-	if err := s.nc.PublishRequest(boxesSubject, inbox, nil); err != nil {
-		return nil, 0, err
-	}
 
 	all = map[string]Box{}
 	for {

@@ -80,7 +80,7 @@ func cluster(t *testing.T, diskMost int64) (c []*natstest.Server) {
 	var ports []int
 	var routes []*url.URL
 	for range 3 {
-		port := natstest.FreePort(t)
+		port := natstest.FreePort()
 		ports = append(ports, port)
 		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
 	}
@@ -173,10 +173,7 @@ type relay struct {
 
 func openDoor(t *testing.T, s *Stream) *relay {
 	t.Helper()
-	d, err := s.NewDoor("the password of all relays", func(r *http.Request) string { return r.Header.Get("From") }, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := s.NewDoor("the password of all relays", func(r *http.Request) string { return r.Header.Get("From") }, nil)
 	if err := s.nc.Flush(); err != nil { // the server knows its subscriptions
 		t.Fatal(err)
 	}
@@ -219,7 +216,8 @@ func venues(t *testing.T, s *Stream) (all []VenueEntry, err error) {
 // request is a request with some content. Its body says which it is.
 func request(venue, id, content string) ticket.Request {
 	body := fmt.Sprintf(`{"records":[{"id":%q,"items":[{"name":%q}]}]}`, id, content)
-	return ticket.Request{Venue: venue, ID: id, Device: "till-1", Received: time.Now().UTC(), Body: []byte(body)}
+	return ticket.Request{Venue: venue, ID: id, Device: "till-1", Received: time.Now().UTC(), Body: []byte(body),
+		Content: ticket.DigestOf([]byte(body))}
 }
 
 func accept(t *testing.T, s *Stream, r ticket.Request) ticket.Receipt {

@@ -86,9 +86,7 @@ type Source struct {
 
 // New makes a [Source]. Nothing is fetched before Run.
 func New(o Options) *Source {
-	source := &Source{o: o, id: rand.Text(), log: o.Logger.With("component", "source")}
-	source.status.Down = time.Now()
-	return source
+	return &Source{o: o, id: rand.Text(), log: o.Logger.With("component", "source"), status: Status{Down: time.Now()}}
 }
 
 // Transport is how a box reaches its relay: through the proxy of the environment, and over HTTP/1, because a request
@@ -116,15 +114,12 @@ func (s *Source) Run(ctx context.Context) error {
 		// After an answer without a request that came at once, too: a relay that stops must not be asked in a circle.
 		select {
 		case <-ctx.Done():
-		case <-time.After(jitter(wait)):
+		case <-time.After(wait/2 + rng.N(wait)): // a thousand boxes do not come back at the same moment
 		}
 		wait = min(2*wait, longestWait)
 	}
 	return nil
 }
-
-// jitter keeps a thousand boxes from coming back at the same moment.
-func jitter(d time.Duration) time.Duration { return d/2 + rng.N(d) }
 
 // round asks for a request and takes it.
 func (s *Source) round(ctx context.Context) (took bool, err error) {

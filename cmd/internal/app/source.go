@@ -83,10 +83,8 @@ func (s *relaySource) report() source.Report {
 	defer cancel()
 	found, err := s.all(ctx)
 	if err != nil { // the database cannot be read
-		r.Problems = 1
-		return r
+		r.Problems++
 	}
-
 	for _, f := range found {
 		if f.Level == finding.Fail && f.Subject != config.TopicRelay { // the relay knows that it was away
 			r.Problems++

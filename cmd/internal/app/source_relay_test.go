@@ -88,8 +88,7 @@ func newFetchingBox(t *testing.T) *fetchingBox {
 	k.must(os.WriteFile(k.token, []byte(theToken), 0o600))
 	venue := relay.VenueEntry{ID: venueID, Name: "Harbour Grill", Token: relay.Hash(theToken)}
 	k.eventually("the venue is there", func() bool { return k.cloud.PutVenue(t.Context(), venue) == nil })
-	door, err := k.cloud.NewDoor("secret", func(r *http.Request) string { return r.RemoteAddr }, nil)
-	k.must(err)
+	door := k.cloud.NewDoor("secret", func(r *http.Request) string { return r.RemoteAddr }, nil)
 	door.SetVenues([]relay.VenueEntry{venue}, true)
 	k.relay = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if k.away.Load() {

@@ -41,6 +41,7 @@ func OpenAdmin(ctx context.Context, conf *config.Relay) (*Admin, error) {
 		return nil, err
 	}
 	for _, s := range sites {
+		s.Token = "" // its hash is for the relays
 		admin.Venues = append(admin.Venues, s.VenueEntry)
 	}
 	slices.SortFunc(admin.Venues, func(a, b store.VenueEntry) int { return strings.Compare(a.Name, b.Name) })

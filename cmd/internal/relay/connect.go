@@ -34,7 +34,7 @@ func attach(ctx context.Context, conf *config.Relay, within time.Duration) (*Adm
 			"allowed to connect to them?", err)
 	}
 
-	admin := &Admin{Conf: conf, nc: nc}
+	admin := &Admin{Conf: conf, Venues: []store.VenueEntry{}, nc: nc}
 	admin.stream = store.New(nc, storeOptions(conf, false, slog.New(slog.DiscardHandler)))
 	if err := admin.stream.Attach(ctx); err != nil {
 		admin.Close()

@@ -149,9 +149,11 @@ func (c *cloud) start(wait bool) *runningRelay {
 		boxes:   "http://" + webhook.Addr().String(),
 		url:     "http://" + webhook.Addr().String() + "/webhooks/print/" + secret}
 	ctx, cancel := context.WithCancel(context.Background())
+	conf := c.load()
 	ready, ended := make(chan struct{}, 100), make(chan error, 1)
 	go func() {
-		ended <- Run(ctx, Options{ConfigPath: c.conf, Webhook: webhook, Metrics: metrics, Reload: r.reload, Log: r.log,
+		ended <- Run(ctx, Options{Config: conf, ConfigPath: c.conf, Webhook: webhook, Metrics: metrics,
+			Reload: r.reload, Log: r.log,
 			Notify: func(state string) {
 				if strings.HasPrefix(state, "READY=1") {
 					ready <- struct{}{}

@@ -88,11 +88,7 @@ func TestServersWithoutAnyVenueHaveLostThem(t *testing.T) {
 func TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored(t *testing.T) {
 	c := newCloud(t)
 	stream := c.open()
-	door, err := stream.NewDoor("secret", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{stream: stream, door: door}
+	s := &server{stream: stream, door: stream.NewDoor("secret", nil, nil)}
 	failed := func() string { why, _ := s.failed.Load().(string); return why }
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ticketrail/cmd/internal/finding"
@@ -56,7 +57,13 @@ func look(ctx context.Context, s *store.Stream, boxes map[string]store.Box) (Ove
 func overview(now time.Time, state store.State, sites []store.Site) Overview {
 	o := Overview{At: now, Stream: state}
 	for _, s := range sites {
-		o.Sites = append(o.Sites, siteOf(now, s))
+		site := Site{Site: s, Online: now.Sub(s.LastSeen) < onlineFor}
+		v := configured(s.VenueEntry)
+		if zone, err := time.LoadLocation(v.Timezone); err == nil && v.Timezone != "" && len(v.Hours) > 0 {
+			open := v.OpenAt(now.In(zone))
+			site.Open = &open
+		}
+		o.Sites = append(o.Sites, site)
 	}
 	slices.SortStableFunc(o.Sites, func(a, b Site) int {
 		return cmp.Or(a.LastSeen.Compare(b.LastSeen), strings.Compare(a.Name, b.Name))
@@ -73,24 +80,10 @@ func overview(now time.Time, state store.State, sites []store.Site) Overview {
 	return o
 }
 
-func siteOf(now time.Time, s store.Site) Site {
-	out := Site{Site: s, Online: now.Sub(s.LastSeen) < onlineFor}
-	v := configured(s.VenueEntry)
-	if zone, err := time.LoadLocation(v.Timezone); err == nil && v.Timezone != "" && len(v.Hours) > 0 {
-		open := v.OpenAt(now.In(zone))
-		out.Open = &open
-	}
-	return out
-}
-
 // find adds a finding about the first word of its id, which stays the same while the numbers in its text change.
 func (o *Overview) find(id string, level finding.Level, text, do string) {
 	subject, _, _ := strings.Cut(id, "/")
 	o.Findings = append(o.Findings, finding.Finding{ID: id, Level: level, Subject: subject, Text: text, Do: do})
-}
-
-func (o *Overview) fine(subject, text string) {
-	o.Findings = append(o.Findings, finding.Fine(subject, text))
 }
 
 func (o *Overview) findSite(s Site) {
@@ -141,7 +134,7 @@ func (o *Overview) findStream() {
 	case used > nearlyFull:
 		o.find("stream/fills", finding.Warn, text, do)
 	default:
-		o.fine("stream", text)
+		o.Findings = append(o.Findings, finding.Fine("stream", text))
 	}
 
 	if st.Differs != "" {
@@ -158,14 +151,84 @@ func (o *Overview) findServers() {
 			online++
 		}
 	}
-	o.fine("venues", fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites)))
+	text := fmt.Sprintf("%d of %d boxes are online", online, len(o.Sites))
+	o.Findings = append(o.Findings, finding.Fine("venues", text))
 
 	slices.Sort(behind)
 	if o.Behind = slices.Compact(behind); len(o.Behind) == 0 {
-		o.fine("servers", fmt.Sprintf("%d of %[1]d have every request", o.Stream.Servers))
+		text = fmt.Sprintf("%d of %[1]d have every request", o.Stream.Servers)
+		o.Findings = append(o.Findings, finding.Fine("servers", text))
 		return
 	}
 	o.find("servers/behind", finding.Fail, strings.Join(o.Behind, ", ")+" is down or behind: if another one ends "+
 		"too, no orders are accepted", "curl http://127.0.0.1:8222/healthz there says how it is; if its disk is full, "+
 		"make room, then systemctl restart nats-server")
+}
+
+const (
+	// statusWithin is for all questions of a status, whatever is down.
+	statusWithin = 2500 * time.Millisecond
+	// nodeWithin is for the connection to one node.
+	nodeWithin = time.Second
+	// boxesWithin is how long the relays have for their reports: all that run answer at once.
+	boxesWithin = 500 * time.Millisecond
+)
+
+// Status asks the servers and the relays how everything is, and says which of it could not be read. It changes nothing.
+func Status(ctx context.Context, conf *config.Relay) Overview {
+	ctx, cancel := context.WithTimeout(ctx, statusWithin)
+	defer cancel()
+	var wg sync.WaitGroup
+
+	nodes := make([]error, len(conf.NATS.URLs))
+	for i, url := range conf.NATS.URLs {
+		wg.Go(func() {
+			nc, err := connectOnce(conf.NATS, nodeWithin, url)
+			if err == nil {
+				nc.Close()
+			}
+			nodes[i] = err
+		})
+	}
+	overview, err := ask(ctx, conf)
+	wg.Wait()
+
+	overview.At = time.Now()
+	for i := range overview.Sites {
+		overview.Sites[i].Token = "" // its hash is for the relays
+	}
+	if err != nil {
+		overview.find("servers/unread", finding.Fail, "not everything could be read: "+
+			strings.ReplaceAll(err.Error(), "\n", "; "), "look at the nodes: systemctl status nats-server")
+	}
+
+	for i, err := range nodes {
+		if err != nil {
+			node := conf.NATS.URLs[i]
+			overview.find("servers/node/"+node, finding.Fail, fmt.Sprintf("node %s cannot be read: %v", node, err),
+				"look there: systemctl status nats-server")
+		}
+	}
+	slices.SortStableFunc(overview.Findings, finding.WorstFirst)
+	return overview
+}
+
+// ask reads as much as it can. The venues get the time that the stream leaves.
+func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
+	each := statusWithin / 2 / time.Duration(len(conf.NATS.URLs)) // it tries one after the other
+	servers, err := attach(ctx, conf, each)
+	if err != nil {
+		return o, err
+	}
+	defer servers.Close()
+
+	limited, cancel := context.WithTimeout(ctx, boxesWithin)
+	defer cancel()
+	boxes, relays, boxesErr := servers.stream.Boxes(limited)
+	o, err = look(ctx, servers.stream, boxes)
+	if relays == 0 {
+		o.find("relays/none", finding.Fail, "no relay answers: no order is taken, and no box can fetch one",
+			"systemctl status ticketrail-relay on each")
+	}
+	return o, errors.Join(boxesErr, err)
 }

@@ -91,7 +91,7 @@ func (s *server) reload() {
 	s.receiver.SetPolicy(s.policy())
 	s.mu.Unlock()
 	s.level.Set(conf.Log.Slog())
-	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.start), nil)
+	s.loaded.Reloaded(s.log, conf.Warnings, conf.NeedsRestart(s.o.Config), nil)
 }
 
 // mayBeNewVenue says that a venue which this relay does not know may be one, because its list is old, or was when the

@@ -37,9 +37,10 @@ import (
 	store "ticketrail/receiver/relay"
 )
 
-// Options configure a relay. ConfigPath and Notify are required.
+// Options configure a relay. Config, ConfigPath and Notify are required.
 type Options struct {
-	ConfigPath       string             // read now and at every reload
+	Config           *config.Relay
+	ConfigPath       string             // its file, read at every reload
 	Webhook, Metrics net.Listener       // used instead of listeners at the configured addresses, for tests
 	Reload           <-chan os.Signal   // triggers a reload for each value
 	Notify           func(state string) // tells systemd
@@ -65,8 +66,6 @@ type server struct {
 	last     atomic.Pointer[Overview] // how all venues are; nil until the servers have answered once
 	failed   atomic.Value             // a string: why the stream takes no orders; empty: it does, as far as is known
 
-	start *config.Relay // with its keys that need a restart
-
 	mu      sync.Mutex // guards the fields below, and the policy that is made of them
 	conf    *config.Relay
 	entries map[string]store.VenueEntry // the venues, by their ids; nil: they are not known yet
@@ -77,12 +76,9 @@ type server struct {
 // The webhook's port is opened when the venues are known. Before that a request could only be answered that its venue
 // is not allowed, after which the service gives it up; at a closed port it tries again, or another relay.
 func Run(ctx context.Context, o Options) error {
-	conf, err := config.LoadRelay(o.ConfigPath)
-	if err != nil {
-		return err
-	}
+	conf := o.Config
 	relay := &server{o: o, level: new(slog.LevelVar), registry: daemon.NewRegistry(), known: make(chan struct{}),
-		start: conf, conf: conf}
+		conf: conf}
 
 	relay.level.Set(conf.Log.Slog())
 	relay.log = daemon.NewLogger(o.Log, conf.Log.Format, relay.level)
@@ -90,29 +86,20 @@ func Run(ctx context.Context, o Options) error {
 	relay.registry.MustRegister(relay)
 	relay.loaded.Reloaded(relay.log, conf.Warnings, nil, nil)
 
-	if relay.nc, err = connect(conf.NATS, relay.log); err != nil {
-		return err
-	}
-	defer relay.nc.Close() // by then, each request that was begun has its answer
-
-	relay.stream = store.New(relay.nc, storeOptions(conf, o.Shrink, relay.log))
-	relay.receiver = receiver.New(receiver.Options{Intake: relay.stream, Policy: relay.policy(),
-		Classify: store.Classify, Reject: relay.stream.Keep, Logger: relay.log, Registerer: relay.registry})
-	relay.door, err = relay.stream.NewDoor(conf.NATS.Password.Reveal(), relay.receiver.Caller, relay.registry)
+	nc, err := connect(conf.NATS, relay.log)
 	if err != nil {
 		return err
 	}
+	defer nc.Close() // by then, each request that was begun has its answer
+
+	relay.nc, relay.stream = nc, store.New(nc, storeOptions(conf, o.Shrink, relay.log))
+	relay.receiver = receiver.New(receiver.Options{Intake: relay.stream, Policy: relay.policy(),
+		Classify: store.Classify, Reject: relay.stream.Keep, Logger: relay.log, Registerer: relay.registry})
+	relay.door = relay.stream.NewDoor(conf.NATS.Password.Reveal(), relay.receiver.Caller, relay.registry)
 
 	parts, running := errgroup.WithContext(ctx) // it ends with ctx, or when a part fails
-	run := func(name string, part func(context.Context) error) {
-		parts.Go(func() error {
-			if err := part(running); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			return nil
-		})
-	}
-	parts.Go(func() error { return relay.serve(running, run) })
+	run := func(part func(context.Context) error) { parts.Go(func() error { return part(running) }) }
+	run(func(ctx context.Context) error { return relay.serve(ctx, run) })
 	<-running.Done()
 
 	relay.log.Info("stopping", "reason", context.Cause(running))
@@ -127,28 +114,31 @@ func Run(ctx context.Context, o Options) error {
 }
 
 // serve starts the parts, waits for the venues, and opens the webhook until ctx ends.
-func (s *server) serve(ctx context.Context, run func(string, func(context.Context) error)) error {
-	// Before the servers are there: it names the node that a relay waits for.
-	metricsAt, err := s.serveMonitor(run)
+func (s *server) serve(ctx context.Context, run func(func(context.Context) error)) error {
+	// Before the servers are there: it says for what a relay waits.
+	_, serveMonitor, err := daemon.Monitor(s.o.Metrics, s.conf.Metrics.Listen, s.registry, s.log, s.notReady)
 	if err != nil {
 		return err
 	}
+	if serveMonitor != nil {
+		run(serveMonitor)
+	}
 
-	run("door", s.door.Run)
-	run("watch", s.runWatch)
+	run(s.door.Run)
+	run(s.runWatch)
 	select {
 	case <-s.known:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 
-	run("ready", s.runReady)
+	run(s.runReady)
 	webhookAt, err := s.serveWebhook(run)
 	if err != nil {
 		return err
 	}
 
-	s.log.Info("ready", "webhook", webhookAt, "metrics", metricsAt, "venues", s.venues())
+	s.log.Info("ready", "webhook", webhookAt, "metrics", s.conf.Metrics.Listen, "venues", s.venues())
 	s.o.Notify("READY=1\nSTATUS=" + s.status())
 	s.wait(ctx)
 	return nil
@@ -173,29 +163,20 @@ func (s *server) wait(ctx context.Context) {
 
 const statusEvery = 10 * time.Second
 
-func (s *server) serveMonitor(run func(string, func(context.Context) error)) (at string, err error) {
-	listener, serve, err := daemon.Monitor(s.o.Metrics, s.conf.Metrics.Listen, s.registry, s.log, s.notReady)
-	if err != nil || listener == nil {
-		return "", err
-	}
-	run("metrics", serve)
-	return listener.Addr().String(), nil
-}
-
-func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at string, err error) {
+func (s *server) serveWebhook(run func(func(context.Context) error)) (at net.Addr, err error) {
 	listener, err := daemon.Listen(s.o.Webhook, "receiver.listen", s.conf.Receiver.Listen)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 
 	cert, key := s.conf.WebhookFiles()
 	options, acme, err := daemon.Webhook(s.conf.Receiver.TLS, httpserver.Files{Cert: cert, Key: key},
 		s.log.With("component", "receiver"), s.registry)
 	if err != nil {
-		return "", errors.Join(err, listener.Close())
+		return nil, errors.Join(err, listener.Close())
 	}
 	if acme != nil {
-		run("acme", acme.Run)
+		run(acme.Run)
 	}
 
 	options.MaxConnections, options.Group = s.conf.Receiver.MaxConnections, s.group
@@ -205,8 +186,8 @@ func (s *server) serveWebhook(run func(string, func(context.Context) error)) (at
 	mux.Handle("/v1/", s.door.Handler())
 	srv.Handler = mux
 
-	run("webhook", func(ctx context.Context) error { return httpserver.Serve(ctx, listener, srv, options) })
-	return listener.Addr().String(), nil
+	run(func(ctx context.Context) error { return httpserver.Serve(ctx, listener, srv, options) })
+	return listener.Addr(), nil
 }
 
 // group is the group of the receiver. receiver.allow_from is for the service: boxes are anywhere, so each network that

@@ -46,7 +46,7 @@ func (s *server) runWatch(ctx context.Context) error {
 
 		select {
 		case <-s.door.Changed():
-			pause(ctx, settleTime)
+			time.Sleep(settleTime)
 		case <-time.After(wait):
 		case <-ctx.Done():
 		}
@@ -69,14 +69,12 @@ func (s *server) look(ctx context.Context) error {
 	attempt, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
 	overview, err := look(attempt, s.stream, s.door.Boxes())
-	var lost []store.VenueEntry
 	if err == nil || len(overview.Sites) > 0 {
-		lost = s.setVenues(overview, err == nil)
+		s.restore(attempt, s.setVenues(overview, err == nil))
 	}
 	if err == nil {
 		s.last.Store(&overview) // only now: until then the list in use is old
 	}
-	s.restore(attempt, lost)
 
 	// Who answers that has a majority behind it, so no other server has the stream.
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -89,14 +87,6 @@ func (s *server) look(ctx context.Context) error {
 
 // latest is how all venues were at last; empty until the servers have answered once.
 func (s *server) latest() *Overview { return cmp.Or(s.last.Load(), new(Overview)) }
-
-// pause waits for some time, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
 
 // restore adds the venues that the servers have lost with the stream, with their tokens: two of the disks were empty.
 // One that a person has removed is still there, as removed.
@@ -139,7 +129,7 @@ func (s *server) runReady(ctx context.Context) error {
 
 		select {
 		case <-s.stream.Failed():
-			pause(ctx, readyPause) // a flood of orders that fail must not become one of questions
+			time.Sleep(readyPause) // a flood of orders that fail must not become one of questions
 		case <-time.After(wait):
 		case <-ctx.Done():
 		}
