@@ -21,14 +21,10 @@ func TestABackupOverTheSocketIsAWholeDatabase(t *testing.T) {
 	c := startDaemon(t)
 	var b bytes.Buffer
 	n, err := c.Backup(t.Context(), &b)
-	if err != nil || n != int64(b.Len()) {
-		t.Fatalf("%d of %d bytes, %v", n, b.Len(), err)
-	}
+	assert.True(t, err == nil && n == int64(b.Len()), n, b.Len(), err)
 	path := filepath.Join(t.TempDir(), "backup")
 	assert.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
-	if err := store.Check(path, queue.Contents); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, store.Check(path, queue.Contents))
 }
 
 func TestABackupThatBreaksOffIsAnError(t *testing.T) {
@@ -37,9 +33,8 @@ func TestABackupThatBreaksOffIsAnError(t *testing.T) {
 		_, _ = w.Write(bytes.Repeat([]byte("x"), 100_000))
 		panic(http.ErrAbortHandler)
 	})
-	if _, err := client.Backup(t.Context(), &bytes.Buffer{}); !errors.Is(err, ErrUnreachable) {
-		t.Errorf("err %v", err)
-	}
+	_, err := client.Backup(t.Context(), &bytes.Buffer{})
+	assert.True(t, errors.Is(err, ErrUnreachable), err)
 }
 
 func TestABackupMayTakeLongerThanAMinute(t *testing.T) {

@@ -80,12 +80,9 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-d.served; err != nil {
-			t.Errorf("Serve returns %v after a graceful stop", err)
-		}
-		if _, err := os.Lstat(d.path); err == nil {
-			t.Errorf("the socket is still there after a graceful stop")
-		}
+		assert.NoError(t, <-d.served)
+		_, err = os.Lstat(d.path)
+		assert.True(t, err != nil, "the socket is still there after a graceful stop")
 	})
 	return d
 }
@@ -126,9 +123,8 @@ func (d *testDaemon) acceptAtBar(t *testing.T, tickets ...ticket.Ticket) {
 	for _, one := range tickets {
 		r.Drafts = append(r.Drafts, ticket.Draft{Station: "bar", Ticket: one})
 	}
-	if _, err := d.queue.Accept(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	_, err := d.queue.Accept(t.Context(), r)
+	assert.NoError(t, err)
 }
 
 // testRejects has one refused request.

@@ -22,21 +22,17 @@ func TestTheSocketHasMode0660WhateverTheUmask(t *testing.T) {
 		assert.Equal(t, info.Mode(), os.ModeSocket|0o660, mask)
 		assert.Equal(t, l.Addr().String(), path)
 		l.Close()
-		if _, err := os.Lstat(path); err == nil {
-			t.Errorf("the socket is still there after Close")
-		}
+		_, err = os.Lstat(path)
+		assert.True(t, err != nil, "the socket is still there after Close")
 	}
 }
 
 func TestASecondDaemonIsRefused(t *testing.T) {
 	d := startDaemon(t)
 	_, err := Listen(d.path)
-	if err == nil || !strings.Contains(err.Error(), "another ticketrail is running (socket "+d.path+")") {
-		t.Fatalf("a second Listen gives %v, want: another ticketrail is running", err)
-	}
-	if _, err := d.Stations(t.Context()); err != nil {
-		t.Errorf("the first daemon does not answer any more: %v", err)
-	}
+	assert.True(t, err != nil && strings.Contains(err.Error(), "is running (socket "+d.path+")"), err)
+	_, err = d.Stations(t.Context())
+	assert.True(t, err == nil, "the first daemon does not answer any more", err)
 }
 
 func TestASocketLeftBehindByACrashIsReplaced(t *testing.T) {
@@ -49,9 +45,7 @@ func TestASocketLeftBehindByACrashIsReplaced(t *testing.T) {
 	assert.NoError(t, err)
 	defer l.Close()
 	c, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatalf("no answer at the new socket: %v", err)
-	}
+	assert.NoError(t, err)
 	c.Close()
 }
 
@@ -60,17 +54,15 @@ func TestAFileThatIsNotASocketIsNotTouched(t *testing.T) {
 	assert.NoError(t, os.WriteFile(file, []byte("dinner"), 0o600))
 	assert.NoError(t, os.Symlink(file, link))
 	for _, path := range []string{file, link} {
-		if _, err := Listen(path); err == nil || !strings.Contains(err.Error(), "is not a socket") {
-			t.Errorf("Listen at a file gives %v, want: is not a socket", err)
-		}
+		_, err := Listen(path)
+		assert.True(t, err != nil && strings.Contains(err.Error(), "is not a socket"), err)
 		b, err := os.ReadFile(path)
 		assert.True(t, err == nil && string(b) == "dinner", "the file is now", string(b), err)
 	}
 }
 
 func TestTheErrorOfAMissingFolderNamesIt(t *testing.T) {
-	if _, err := Listen(socketPath(t) + "/no/where.sock"); err == nil ||
-		!strings.Contains(err.Error(), "/no does not exist: create it") {
-		t.Errorf("Listen gives %v, want an error that names the path and says what to do", err)
-	}
+	_, err := Listen(socketPath(t) + "/no/where.sock")
+	assert.True(t, err != nil && strings.Contains(err.Error(), "/no does not exist: create it"),
+		err)
 }

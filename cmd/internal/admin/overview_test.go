@@ -17,8 +17,7 @@ func TestTheZoneIsThatOfTheKitchenOrOfTheBox(t *testing.T) {
 		// A test ticket shows the time of the kitchen too.
 		id, err := c.Test(t.Context(), "grill")
 		assert.NoError(t, err)
-		if x, err := c.Job(t.Context(), id); err != nil || (zone == tokyo) != (x.Ticket.Zone == "Asia/Tokyo") {
-			t.Errorf("the test ticket has zone %q, %v", x.Ticket.Zone, err)
-		}
+		x, err := c.Job(t.Context(), id)
+		assert.True(t, err == nil && (zone == tokyo) == (x.Ticket.Zone == "Asia/Tokyo"), x.Ticket, err)
 	}
 }

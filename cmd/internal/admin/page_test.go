@@ -33,15 +33,10 @@ func TestTwoTapsOnThePagePrintOneCopy(t *testing.T) {
 		d := startDaemon(t)
 		body := fmt.Sprintf(`{"version":%q,"station":"bar"}`, d.pageTicket(t, id).Version)
 		path := fmt.Sprintf("/jobs/%d/reprint", id)
-		if code, text := d.onPage("POST", path, body); code != http.StatusOK {
-			t.Errorf("%s: the first tap: %d %s", what, code, text)
-		}
-		if code, text := d.onPage("POST", path, body); code != http.StatusConflict {
-			t.Errorf("%s: the second tap: %d %s", what, code, text)
-		}
-		if jobs, err := d.Jobs(t.Context(), Filter{Station: "bar"}); err != nil || len(jobs) != 2 {
-			t.Errorf("%s: at bar there are %+v, %v", what, jobs, err)
-		}
+		d.expect(t, http.StatusOK, "POST", path, body)
+		d.expect(t, http.StatusConflict, "POST", path, body)
+		jobs, err := d.Jobs(t.Context(), Filter{Station: "bar"})
+		assert.True(t, err == nil && len(jobs) == 2, "at bar there are", what, jobs, err)
 	}
 }
 
@@ -63,12 +58,10 @@ func TestAPageThatIsOldChangesNothing(t *testing.T) {
 		"/move":                fmt.Sprintf(`{"ids":[2],"versions":[%q],"to":"grill"}`, wait.Version),
 		"/stations/bar/resume": fmt.Sprintf(`{"since":%q}`, since.Format(time.RFC3339Nano)),
 	} {
-		code, text := d.onPage("POST", path, body)
-		assert.Equal(t, code, http.StatusConflict, path, text)
+		d.expect(t, http.StatusConflict, "POST", path, body)
 	}
-	if k := d.pageTicket(t, 2); k.State != ticket.Held || k.Station != "bar" {
-		t.Errorf("it is %+v", k)
-	}
+	k := d.pageTicket(t, 2)
+	assert.True(t, k.State == ticket.Held && k.Station == "bar", k)
 }
 
 func TestThePageMustSayWhatItShowed(t *testing.T) {
@@ -81,8 +74,7 @@ func TestThePageMustSayWhatItShowed(t *testing.T) {
 		"/stations/bar/resume": {``, `{}`, `{"since":null}`},
 	} {
 		for _, body := range bodies {
-			code, text := d.onPage("POST", path, body)
-			assert.Equal(t, code, http.StatusBadRequest, path, body, text)
+			d.expect(t, http.StatusBadRequest, "POST", path, body)
 		}
 	}
 	v := d.pageTicket(t, 2).Version
@@ -90,9 +82,7 @@ func TestThePageMustSayWhatItShowed(t *testing.T) {
 		fmt.Sprintf(`{"ids":[2],"versions":[%q,%q],"to":"grill"}`, v, v),
 		fmt.Sprintf(`{"from":"bar","versions":[%q],"to":"grill"}`, v),
 	} {
-		if code, text := d.onPage("POST", "/move", body); code != http.StatusBadRequest {
-			t.Errorf("%s: %s", body, text)
-		}
+		d.expect(t, http.StatusBadRequest, "POST", "/move", body)
 	}
 	assert.Equal(t, d.pageTicket(t, 2).Station, "bar", "it was moved")
 }
@@ -101,9 +91,7 @@ func TestWhatAManagerDidIsLoggedAndStoredWithTheBrowser(t *testing.T) {
 	var log bytes.Buffer
 	d := startDaemon(t, func(_ *testDaemon, o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	body := fmt.Sprintf(`{"version":%q}`, d.pageTicket(t, 2).Version)
-	if code, text := d.onPage("POST", "/jobs/2/cancel", body); code != http.StatusOK {
-		t.Fatalf("%d %s", code, text)
-	}
+	d.expect(t, http.StatusOK, "POST", "/jobs/2/cancel", body)
 	x, err := d.Job(t.Context(), 2)
 	assert.True(t, err == nil && x.Job.Reason == "by pairing y4n7k", x.Job, err)
 	assert.Contains(t, log.String(), `action=cancel actor="pairing y4n7k" job=2`)
@@ -116,8 +104,7 @@ func TestThePageReachesNothingElseOfTheControlAPI(t *testing.T) {
 		"POST /stations/bar/test", "GET /jobs/3", "GET /rejects/1", "GET /state/../v1/jobs", "DELETE /jobs/3/cancel",
 	} {
 		method, path, _ := strings.Cut(route, " ")
-		code, text := d.onPage(method, path, `{"version":"x","manager":true}`)
-		assert.Equal(t, code, http.StatusNotFound, route, text)
+		d.expect(t, http.StatusNotFound, method, path, `{"version":"x","manager":true}`)
 	}
 }
 
@@ -126,13 +113,11 @@ func TestThePageShowsTicketsThatNeedAPersonFirst(t *testing.T) {
 		o.Zone = func() *time.Location { return time.FixedZone("Asia/Tokyo", 9*3600) }
 	})
 	p := d.page(t)
-	if p.Zone != "Asia/Tokyo" || len(p.Tickets) != 2 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 2 ||
-		len(p.Printed) != 1 || p.Printed[0].ID != 1 || p.More != 0 {
-		t.Errorf("%s: %+v, printed %+v, %d more", p.Zone, p.Tickets, p.Printed, p.More)
-	}
-	if len(p.Findings) == 0 || len(p.Stations) != 3 || len(p.Rejects) != 1 || p.Rejects[0].Body != nil {
-		t.Errorf("%+v %+v %+v", p.Findings, p.Stations, p.Rejects)
-	}
+	assert.True(t, p.Zone == "Asia/Tokyo" && len(p.Tickets) == 2 && p.Tickets[0].ID == 3 && p.Tickets[1].ID == 2 &&
+		len(p.Printed) == 1 && p.Printed[0].ID == 1 && p.More == 0, p.Zone, p.Tickets, p.Printed,
+		p.More)
+	assert.True(t, len(p.Findings) != 0 && len(p.Stations) == 3 && len(p.Rejects) == 1 && p.Rejects[0].Body == nil,
+		p.Findings, p.Stations, p.Rejects)
 }
 
 // TestThePageListsTheTicketsThatPrintNextAndCountsTheOthers, or "move its tickets" would put the newest ones in front
@@ -142,9 +127,8 @@ func TestThePageListsTheTicketsThatPrintNextAndCountsTheOthers(t *testing.T) {
 	d.acceptAtBar(t, slices.Repeat([]ticket.Ticket{{}}, maxOpenOnPage+5)...)
 	p := d.page(t)
 	// A long queue does not hide job 3, which is held. Job 2 is the oldest that waits.
-	if len(p.Tickets) != 1+maxOpenOnPage || p.More != 6 || p.Tickets[0].ID != 3 || p.Tickets[1].ID != 2 {
-		t.Errorf("%d tickets, %d and from %d, and %d more", len(p.Tickets), p.Tickets[0].ID, p.Tickets[1].ID, p.More)
-	}
+	assert.True(t, len(p.Tickets) == 1+maxOpenOnPage && p.More == 6 && p.Tickets[0].ID == 3 && p.Tickets[1].ID == 2,
+		len(p.Tickets), p.Tickets[0].ID, p.Tickets[1].ID, p.More)
 }
 
 func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
@@ -157,15 +141,11 @@ func TestTextsOnThePageHaveNoControlCharacters(t *testing.T) {
 	d.acceptAtBar(t, ticket.Ticket{Number: hostile, Table: hostile, Request: hostile, VenueName: hostile,
 		Lines: []ticket.Line{{Quantity: "1", Name: hostile}}})
 	for _, path := range []string{"/state", "/jobs/4/paper"} {
-		code, body := d.onPage("GET", path, "")
 		var v any
-		if code != http.StatusOK || json.Unmarshal([]byte(body), &v) != nil {
-			t.Fatalf("%s: %d %s", path, code, body)
-		}
-		if text := fmt.Sprintf("%q", v); strings.ContainsAny(fmt.Sprint(v), "\x1b\x00\u202e\u2028\u0085") ||
-			!strings.Contains(text, "b") {
-			t.Errorf("%s: %s", path, text)
-		}
+		assert.NoError(t, json.Unmarshal([]byte(d.expect(t, http.StatusOK, "GET", path, "")), &v))
+		text := fmt.Sprintf("%q", v)
+		assert.True(t, !strings.ContainsAny(fmt.Sprint(v), "\x1b\x00\u202e\u2028\u0085") &&
+			strings.Contains(text, "b"), path, text)
 	}
 }
 
@@ -173,10 +153,9 @@ func TestThePageShowsATicketAsOnPaper(t *testing.T) {
 	d := startDaemon(t)
 	d.acceptAtBar(t, ticket.Ticket{Number: "18", Lines: []ticket.Line{{Quantity: "1", Name: "Beer", Void: true}}})
 	var p Paper
-	code, body := d.onPage("GET", "/jobs/4/paper", "")
-	if code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil || p.Columns != 32 {
-		t.Fatalf("%d %s", code, body)
-	}
+	body := d.expect(t, http.StatusOK, "GET", "/jobs/4/paper", "")
+	assert.NoError(t, json.Unmarshal([]byte(body), &p))
+	assert.Equal(t, p.Columns, 32)
 	var text strings.Builder
 	big, inverted := false, false
 	for _, l := range p.Lines {
@@ -188,12 +167,9 @@ func TestThePageShowsATicketAsOnPaper(t *testing.T) {
 		}
 		assert.True(t, used <= p.Columns, "a line that is too wide", used, l)
 	}
-	if !strings.Contains(text.String(), "Beer") || !strings.Contains(text.String(), "VOID") || !big || !inverted {
-		t.Errorf("%s", body)
-	}
-	if code, body := d.onPage("GET", "/jobs/99/paper", ""); code != http.StatusNotFound {
-		t.Errorf("a ticket that is not there: %d %s", code, body)
-	}
+	assert.True(t, strings.Contains(text.String(), "Beer") && strings.Contains(text.String(), "VOID") && big &&
+		inverted, body)
+	d.expect(t, http.StatusNotFound, "GET", "/jobs/99/paper", "")
 }
 
 func TestThePageIsNotToldAboutPathsOnTheBox(t *testing.T) {
@@ -203,31 +179,24 @@ func TestThePageIsNotToldAboutPathsOnTheBox(t *testing.T) {
 	})
 	for _, route := range []string{"GET /jobs/1/paper", "POST /settings/untell", "GET /settings"} {
 		method, path, _ := strings.Cut(route, " ")
-		if code, body := d.onPage(method, path, `{"version":"1","name":"x"}`); code != http.StatusInternalServerError ||
-			strings.Contains(body, "/var/lib") || !strings.Contains(body, "not done") {
-			t.Errorf("%s: %d %s", route, code, body)
-		}
+		said := d.expect(t, http.StatusInternalServerError, method, path, `{"version":"1","name":"x"}`)
+		assert.True(t, !strings.Contains(said, "/var/lib") && strings.Contains(said, "not done"), route, said)
 	}
 }
 
 func TestAManagerLooksForPrintersAndWhoMayOnlyLookDoesNot(t *testing.T) {
 	d := startDaemon(t, func(_ *testDaemon, o *Options) { o.Settings = fakeSettings{} })
-	if code, body := d.onPage("GET", "/settings/found", ""); code != http.StatusNotFound {
-		t.Errorf("a GET starts a search: %d %s", code, body)
-	}
-	if code, body := d.onPage("POST", "/settings/found", "{}"); code != http.StatusOK ||
-		!strings.Contains(body, "tcp://10.0.0.9:9100") || strings.Contains(body, `\u001b`) {
-		t.Errorf("%d %s", code, body)
-	}
+	d.expect(t, http.StatusNotFound, "GET", "/settings/found", "")
+	found := d.expect(t, http.StatusOK, "POST", "/settings/found", "{}")
+	assert.True(t, strings.Contains(found, "tcp://10.0.0.9:9100") && !strings.Contains(found, `\u001b`), found)
 
 	synctest.Test(t, func(t *testing.T) {
 		server := New(Options{Settings: fakeSettings{slow: true}, Logger: slog.New(slog.DiscardHandler)})
 		answer := httptest.NewRecorder()
 		server.ServePage(answer, httptest.NewRequest("POST", "/settings/found", strings.NewReader("{}")), "a browser")
-		if body := answer.Body.String(); answer.Code != http.StatusGatewayTimeout ||
-			!strings.Contains(body, "ticketrail printers discover looks longer") {
-			t.Errorf("%d %s", answer.Code, body)
-		}
+		body := answer.Body.String()
+		assert.True(t, answer.Code == http.StatusGatewayTimeout &&
+			strings.Contains(body, "ticketrail printers discover looks longer"), answer.Code, body)
 	})
 }
 
@@ -244,34 +213,29 @@ func TestAManagerPrintsARefusedRequestOnceAndTheLogSaysWho(t *testing.T) {
 		{`{"version":"refused","lenient":true}`, http.StatusOK, `{"jobs":2,"known":false}`},
 		{`{"version":"refused","lenient":true}`, http.StatusConflict, "printed meanwhile"},
 	} {
-		code, said := d.onPage("POST", "/rejects/1/print", c.body)
-		assert.True(t, code == c.code && strings.Contains(said, c.said), c.body, code, said)
+		assert.Contains(t, d.expect(t, c.code, "POST", "/rejects/1/print", c.body), c.said)
 	}
 	const line = `action="print refused request" actor="pairing y4n7k" reject=1`
-	if said := log.String(); !strings.Contains(said, line) || strings.Count(said, "action=") != 1 {
-		t.Errorf("the log is %s", said)
-	}
-	if code, said := d.onPage("POST", "/rejects/9/print", `{"version":"refused"}`); code != http.StatusNotFound {
-		t.Errorf("%d %s", code, said)
-	}
-	_, state := d.onPage("GET", "/state", "")
-	assert.Contains(t, state, `"printed":"20`)
+	said := log.String()
+	assert.True(t, strings.Contains(said, line) && strings.Count(said, "action=") == 1, "the log is", said)
+	d.expect(t, http.StatusNotFound, "POST", "/rejects/9/print", `{"version":"refused"}`)
+	assert.Contains(t, d.expect(t, http.StatusOK, "GET", "/state", ""), `"printed":"20`)
 }
 
-// onPage sends a request as the page does, after package kds has authorized it.
-func (d *testDaemon) onPage(method, path, body string) (int, string) {
+// expect sends a request as the page does, after package kds has authorized it, compares the code of the answer, and
+// returns its body.
+func (d *testDaemon) expect(t *testing.T, want int, method, path, body string) string {
+	t.Helper()
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	d.server.ServePage(w, r, "pairing y4n7k")
-	return w.Code, w.Body.String()
+	d.server.ServePage(w, httptest.NewRequest(method, path, strings.NewReader(body)), "pairing y4n7k")
+	assert.Equal(t, w.Code, want, method, path, body, w.Body)
+	return w.Body.String()
 }
 
 // page is the text of the page.
 func (d *testDaemon) page(t *testing.T) (p PageState) {
 	t.Helper()
-	if code, body := d.onPage("GET", "/state", ""); code != http.StatusOK || json.Unmarshal([]byte(body), &p) != nil {
-		t.Fatalf("%d %s", code, body)
-	}
+	assert.NoError(t, json.Unmarshal([]byte(d.expect(t, http.StatusOK, "GET", "/state", "")), &p))
 	return p
 }
 

@@ -138,10 +138,9 @@ func TestEveryChangeIsMadeAndLoggedWithWhoMadeIt(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	actions := []string{"reprint", "move", "move", "cancel", "hold", "resume", "test", "pair", "pair", "revoke"}
 	for i, action := range actions {
-		if i >= len(lines) || !strings.Contains(lines[i], "action="+action) ||
-			!strings.Contains(lines[i], "actor=") || strings.Contains(lines[i], "actor=unknown") {
-			t.Errorf("line %d does not say who did %s:\n%s", i+1, action, log.String())
-		}
+		assert.True(t, i < len(lines) && strings.Contains(lines[i], "action="+action) &&
+			strings.Contains(lines[i], "actor=") && !strings.Contains(lines[i], "actor=unknown"), i+1, action,
+			log.String())
 	}
 	assert.Equal(t, len(lines), len(actions), log.String())
 }
@@ -174,36 +173,30 @@ func TestMalformedRequestsAndOtherVersionsAreRefused(t *testing.T) {
 		{"POST", "/v1/nowhere", ``, API, "404", "does not know"},
 		{"POST", "/v1/jobs", ``, API, "404", "does not know"},
 	} {
-		if got := d.ask(t, x.method, x.path, x.body, x.version); !strings.HasPrefix(got, x.status) ||
-			!strings.Contains(got, x.says) {
-			t.Errorf("%s %s, version %q: %s, want %s with %q", x.method, x.path, x.version, got, x.status, x.says)
-		}
+		got := d.ask(t, x.method, x.path, x.body, x.version)
+		assert.True(t, strings.HasPrefix(got, x.status) && strings.Contains(got, x.says),
+			x.method, x.path, x.version, got, x.status, x.says)
 	}
 }
 
 func TestTheClientRefusesOtherServersAndVersions(t *testing.T) {
 	newer := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(HeaderAPI, "99") })
 	_, err := newer.Stations(t.Context())
-	if e, ok := errors.AsType[*Error](err); !ok || e.Code != Mismatch {
-		t.Errorf("a newer daemon gives %v, want a mismatch", err)
-	}
+	e, ok := errors.AsType[*Error](err)
+	assert.True(t, ok && e.Code == Mismatch, "a newer daemon", err)
 	other := serve(t, func(http.ResponseWriter, *http.Request) {})
-	if _, err := other.Stations(t.Context()); err == nil || !strings.Contains(err.Error(), "is not ticketrail") {
-		t.Errorf("another program gives %v", err)
-	}
+	_, err = other.Stations(t.Context())
+	assert.True(t, err != nil && strings.Contains(err.Error(), "is not ticketrail"), "another program", err)
 	dying := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	if err := dying.Cancel(t.Context(), 1, ""); err == nil || !strings.Contains(err.Error(), "unknown") {
-		t.Errorf("a daemon that dies over a change gives %v, want that its outcome is unknown", err)
-	}
+	err = dying.Cancel(t.Context(), 1, "")
+	assert.True(t, err != nil && strings.Contains(err.Error(), "unknown"), "a daemon that dies over a change", err)
 	// The test may run as root, which may open every socket, so the kernel's error is made here.
 	denied := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)}
-	if err := dialError("/s", denied); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "use sudo") {
-		t.Errorf("a socket of another group gives %v", err)
-	}
+	err = dialError("/s", denied)
+	assert.True(t, errors.Is(err, ErrUnreachable) && strings.Contains(err.Error(), "use sudo"), err)
 	_, err = NewClient(socketPath(t)).Stations(t.Context())
-	if e, ok := errors.AsType[*NotRunning](err); !ok || !strings.Contains(e.Error(), "systemctl start") {
-		t.Errorf("no daemon gives %v, want how to start it", err)
-	}
+	down, ok := errors.AsType[*NotRunning](err)
+	assert.True(t, ok && strings.Contains(down.Error(), "systemctl start"), "no daemon", err)
 }
 
 func TestTooManyRequestsAtOnceAreRefusedAsBusy(t *testing.T) {
@@ -220,9 +213,7 @@ func TestTooManyRequestsAtOnceAreRefusedAsBusy(t *testing.T) {
 	assert.True(t, ok && e.Code == Busy, "one request too many gives", err)
 	close(d.release)
 	for range maxRequests {
-		if err := <-done; err != nil {
-			t.Errorf("a request in progress fails: %v", err)
-		}
+		assert.NoError(t, <-done)
 	}
 }
 
@@ -235,13 +226,11 @@ func TestAClientThatSendsItsRequestSlowlyKeepsOutNobody(t *testing.T) {
 		fmt.Fprintf(c, "POST /v1/move HTTP/1.1\r\nHost: x\r\n%s: %s\r\nExpect: 100-continue\r\n"+
 			"Content-Length: 99\r\n\r\n", HeaderAPI, API)
 		// The answer to Expect says that the daemon has begun to read the body.
-		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {
-			t.Fatalf("%q, %v", line, err)
-		}
+		line, err := bufio.NewReader(c).ReadString('\n')
+		assert.True(t, err == nil && line == "HTTP/1.1 100 Continue\r\n", line, err)
 	}
-	if _, err := d.Stations(t.Context()); err != nil {
-		t.Error(err)
-	}
+	_, err := d.Stations(t.Context())
+	assert.True(t, err == nil, err)
 }
 
 func TestARequestInProgressIsFinishedWhenTheDaemonStops(t *testing.T) {
@@ -251,21 +240,16 @@ func TestARequestInProgressIsFinishedWhenTheDaemonStops(t *testing.T) {
 	<-d.entered
 	d.stop()
 	close(d.release)
-	if err := <-done; err != nil {
-		t.Errorf("the request fails: %v", err)
-	}
+	assert.NoError(t, <-done)
 }
 
 func TestBodiesCrossTheSocketByteForByte(t *testing.T) {
 	d := startDaemon(t)
 	x, err := d.Job(t.Context(), 1)
-	if err != nil || string(x.Body) != `{"id": 1}`+"\xff" || x.Ticket.Request != "req-a" || x.Job.State != ticket.Sent {
-		t.Errorf("Job = %+v, %v", x, err)
-	}
+	assert.True(t, err == nil && string(x.Body) == `{"id": 1}`+"\xff" && x.Ticket.Request == "req-a" &&
+		x.Job.State == ticket.Sent, x, err)
 	r, err := d.Reject(t.Context(), 1)
-	if err != nil || string(r.Body) != "{\x00" {
-		t.Errorf("Reject = %+v, %v", r, err)
-	}
+	assert.True(t, err == nil && string(r.Body) == "{\x00", r, err)
 	all, err := d.Rejects(t.Context())
 	assert.True(t, err == nil && len(all) == 1 && all[0].Body == nil, all, err)
 }
@@ -275,9 +259,7 @@ func TestALongListIsWhole(t *testing.T) {
 	jobs, err := d.Jobs(t.Context(), Filter{})
 	assert.True(t, err == nil && len(jobs) == many+3, len(jobs), err)
 	for i, j := range jobs {
-		if want := uint64(many + 3 - i); j.ID != want {
-			t.Fatalf("job %d, want %d", j.ID, want)
-		}
+		assert.Equal(t, j.ID, uint64(many+3-i))
 	}
 }
 
@@ -287,9 +269,8 @@ func TestAListThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 	assert.NoError(t, d.queue.Close())
 	b, err := io.ReadAll(resp.Body)
 	assert.True(t, errors.Is(err, io.ErrUnexpectedEOF), len(b), err)
-	if _, err := d.Jobs(t.Context(), Filter{}); err == nil {
-		t.Error("a list of a closed queue")
-	}
+	_, err = d.Jobs(t.Context(), Filter{})
+	assert.True(t, err != nil, "a list of a closed queue")
 }
 
 // ask sends any request, also one that no Client sends, and returns the status and body of the answer.
@@ -341,8 +322,7 @@ func (d *testDaemon) beginList(t *testing.T) *http.Response {
 	t.Cleanup(func() { c.Close() })
 	fmt.Fprintf(c, "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n%s: %s\r\n\r\n", HeaderAPI, API)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil || resp.StatusCode != 200 {
-		t.Fatalf("%v, %v", resp, err)
-	}
+	assert.NoError(t, err)
+	assert.Equal(t, resp.StatusCode, 200)
 	return resp
 }

@@ -48,16 +48,14 @@ func TestASetupThatCannotBeUsedLeavesNoFilesAndAFolderMayBeThere(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "ticketrail")
 	s := NewSetup()
 	s.Timezone = "Mars/Base"
-	if _, err := s.Write(t.Context(), filepath.Join(folder, "ticketrail.yaml")); err == nil {
-		t.Error("it is written")
-	}
-	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folder is still there: %v", err)
-	}
+	_, err := s.Write(t.Context(), filepath.Join(folder, "ticketrail.yaml"))
+	assert.True(t, err != nil, "it is written")
+	_, err = os.Stat(folder)
+	assert.True(t, errors.Is(err, fs.ErrNotExist), "the folder is still there", err)
 
 	s.Timezone = "UTC"
 	assert.NoError(t, os.Mkdir(folder, 0o700)) // somebody else has made it
-	_, err := s.Write(t.Context(), filepath.Join(folder, "ticketrail.yaml"))
+	_, err = s.Write(t.Context(), filepath.Join(folder, "ticketrail.yaml"))
 	assert.NoError(t, err)
 }
 

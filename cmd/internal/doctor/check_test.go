@@ -45,7 +45,6 @@ func TestAStoppedCheckReturnsTheCause(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")
 	cancel(stopped)
-	if err := CheckInChild(filepath.Join(t.TempDir(), "none"))(ctx, "t.db"); !errors.Is(err, stopped) {
-		t.Errorf("got %v", err)
-	}
+	err := CheckInChild(filepath.Join(t.TempDir(), "none"))(ctx, "t.db")
+	assert.True(t, errors.Is(err, stopped), err)
 }

@@ -68,9 +68,7 @@ func TestDiscoverTellsPrintersFromOtherProgramsAndPrintsNothing(t *testing.T) {
 	}
 	diff := cmp.Diff(want, found)
 	assert.True(t, diff == "", diff)
-	if got := <-clients; strings.TrimLeft(got, "\x00") != "\x10\x04\x01" { // NULs print nothing
-		t.Errorf("what is no printer got %q", got)
-	}
+	assert.Equal(t, strings.TrimLeft(<-clients, "\x00"), "\x10\x04\x01") // NULs print nothing
 }
 
 func TestAFoundPrinterGetsAMACAddressOfItsOwnOnly(t *testing.T) {

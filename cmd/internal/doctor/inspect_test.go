@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,26 +65,21 @@ func TestInspectShowsABodyThatPrintsAsItCame(t *testing.T) {
 {"records":[{"id":"a","items":[{"name":"`,
 	} {
 		out := inspected(t, body, false)
-		if !strings.Contains(out, want) || strings.Contains(out, "\u009b") ||
-			!strings.Contains(out, "ticket for grill") {
-			t.Errorf("%.40s:\n%.2000s", body, out)
-		}
+		assert.True(t, strings.Contains(out, want) && !strings.Contains(out, "\u009b") &&
+			strings.Contains(out, "ticket for grill"), body, out)
 	}
 }
 
 func inspected(t *testing.T, body string, colour bool) string {
 	t.Helper()
 	conf := filepath.Join(t.TempDir(), "k.yaml")
-	if err := os.WriteFile(conf, []byte(`venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Grill } ]
+	writeFile(t, conf, `venues: [ { id: 6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11, name: Grill } ]
 printers: [ { name: grill, address: "tcp://127.0.0.1:9" } ]
 fallback: grill
 ticket: { silence: [records.items.station2] }
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`)
 	var out bytes.Buffer
-	if _, err := Inspect(conf, strings.NewReader(body), "", "", colour, &out); err != nil {
-		t.Fatal(err)
-	}
+	_, err := Inspect(conf, strings.NewReader(body), "", "", colour, &out)
+	assert.NoError(t, err)
 	return out.String()
 }

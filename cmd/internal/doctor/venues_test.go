@@ -66,13 +66,10 @@ func TestAVenueIsOKOnlyIfItsTokenIsForItAndHasTheScopes(t *testing.T) {
 				call, _, _ := strings.Cut(f.Text, " fails")
 				failed = append(failed, call)
 			}
-			if f.Subject != "venue Harbour Grill" || f.Level == finding.Fail && f.Do == "" {
-				t.Errorf("%s: %+v", name, f)
-			}
+			assert.True(t, f.Subject == "venue Harbour Grill" && (f.Level != finding.Fail || f.Do != ""), name, f)
 		}
-		if s := strings.Join(failed, " "); s != c.want || len(got) != max(1, len(failed)) {
-			t.Errorf("%s: %+v, want %q", name, got, c.want)
-		}
+		s := strings.Join(failed, " ")
+		assert.True(t, s == c.want && len(got) == max(1, len(failed)), name, got, c.want)
 		assert.True(t, !strings.Contains(fmt.Sprint(got), clientSecret), "the secret is shown", name)
 	}
 }
@@ -87,7 +84,7 @@ func TestTheTokenRequestIsThatOfTheConfiguration(t *testing.T) {
 		fmt.Fprint(w, `{"data":{"jwt":"t"},"status":"SUCCESS","records":[]}`)
 	})
 	v := config.Venue{ID: venueID, Name: "Harbour Grill", Timezone: "UTC"}
-	got := checkedWith(t, h, v, func(s *config.Service) {
+	got := checked(t, h, v, func(s *config.Service) {
 		s.Token.ClientIDParam, s.Token.ClientSecretParam, s.Token.VenueParam = "id", "key", "site"
 		s.Token.Format, s.Token.Field = "json", "data.jwt"
 	})
@@ -137,18 +134,14 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// checked are the findings about a venue at a service.
-func checked(t *testing.T, h http.Handler, v config.Venue) []finding.Finding {
-	t.Helper()
-	return checkedWith(t, h, v, func(*config.Service) {})
-}
-
-// checkedWith is checked with a change of the configuration.
-func checkedWith(t *testing.T, h http.Handler, v config.Venue, change func(*config.Service)) []finding.Finding {
+// checked are the findings about a venue at a service; change changes its configuration.
+func checked(t *testing.T, h http.Handler, v config.Venue, change ...func(*config.Service)) []finding.Finding {
 	t.Helper()
 	c := config.Default().Service
 	c.BaseURL, c.ClientID, c.ClientSecretFile = "https://pos.example", "me", t.TempDir()+"/secret"
-	change(&c)
+	for _, f := range change {
+		f(&c)
+	}
 	writeFile(t, c.ClientSecretFile, clientSecret)
 	return venueFindings(t.Context(), c, local{h}, []config.Venue{v})
 }

@@ -32,9 +32,7 @@ func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
 		{Name: "Beach", Secrets: []config.Secret{config.NewSecret("beach"), config.NewSecret("old")}},
 		{Name: "Hill", Secrets: []config.Secret{config.NewSecret("hill")}}}
 	found := WebhookFindings(t.Context(), &c)
-	if want := []string{"/hook", "/hook/beach", "/hook/hill"}; !slices.Equal(asked, want) {
-		t.Errorf("asked %q, want %q", asked, want)
-	}
+	assert.True(t, slices.Equal(asked, []string{"/hook", "/hook/beach", "/hook/hill"}), asked)
 	want := []finding.Finding{
 		{Level: finding.OK, Subject: "webhook", Text: s.URL + " leads here"},
 		{ID: "webhook/wrong_path/Beach", Level: finding.Fail, Subject: "webhook",
@@ -45,8 +43,7 @@ func TestTheAddressOfEachVenueIsAsked(t *testing.T) {
 	diff := cmp.Diff(want, found)
 	assert.True(t, diff == "", diff)
 	for _, v := range c.Venues {
-		if at, _ := WebhookAddress(&c, v); at != s.URL+"/PATH" {
-			t.Errorf("%s: %s", v.Name, at)
-		}
+		at, _ := WebhookAddress(&c, v)
+		assert.True(t, at == s.URL+"/PATH", v.Name, at)
 	}
 }

@@ -78,9 +78,7 @@ func TestEachIdentityHasOneAlertAndTheRulesAndTheRunbookAreThoseOfTheTable(t *te
 			"        labels: { severity: " + a.severity + " }\n        annotations:\n          summary: '" + a.summary +
 			": {{ $labels.id }}'\n          description: 'ticketrail status says since when, why, and what to do.'\n" +
 			"          runbook_url: file:///usr/share/doc/ticketrail/deploy/README.md#" + strings.ToLower(name) + "\n"
-		if got := rules[at[0]:at[2]]; got != want && !*update {
-			t.Errorf("got\n%s\nwant\n%s\nto write it: go test ./cmd/internal/finding -update", got, want)
-		}
+		assert.True(t, rules[at[0]:at[2]] == want || *update, "write it with -update", want)
 		rules = rules[:at[0]] + want + rules[at[2]:]
 
 		word := strings.ToUpper(a.severity[:1]) + a.severity[1:]
@@ -101,9 +99,7 @@ func TestEachIdentityHasOneAlertAndTheRulesAndTheRunbookAreThoseOfTheTable(t *te
 				of = append(of, a.name)
 			}
 		}
-		if len(of) != 1 && !withoutAlert.MatchString(id) {
-			t.Errorf("%s has the alerts %q, want one", id, of)
-		}
+		assert.True(t, len(of) == 1 || withoutAlert.MatchString(id), id, of)
 	}
 }
 

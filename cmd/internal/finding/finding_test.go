@@ -123,10 +123,8 @@ func TestEachFaultHasAnIdentityACauseAndAdvice(t *testing.T) {
 			continue
 		}
 		f := wrong[0]
-		if f.ID != c.id || f.Text != c.text || f.Level != c.level || !f.Since.Equal(c.since) ||
-			!strings.Contains(f.Do, c.advice) || utf8.RuneCountInString(f.Text) > MaxCause {
-			t.Errorf("got %+v, want %+v", f, c)
-		}
+		assert.True(t, f.ID == c.id && f.Text == c.text && f.Level == c.level && f.Since.Equal(c.since) &&
+			strings.Contains(f.Do, c.advice) && utf8.RuneCountInString(f.Text) <= MaxCause, f, c)
 	}
 }
 
@@ -148,15 +146,13 @@ func TestTwoThatAreWrongAreTwoFindingsAndEachSaysItsOwn(t *testing.T) {
 			{"unreadable", "open t.yaml: permission denied"}}, File: "t.yaml"}}
 	said := map[string]string{}
 	for _, f := range Of(f) {
-		if _, twice := said[f.ID]; twice && f.Level != OK {
-			t.Errorf("two are called %s", f.ID)
-		}
+		_, twice := said[f.ID]
+		assert.True(t, !twice || f.Level == OK, "two are called", f.ID)
 		said[f.ID] = f.Detail
 	}
-	if said["config/secret_missing"] != "t.yaml: first; second" || said["config/invalid"] != "t.yaml: other" ||
-		said["config/unreadable"] != "open t.yaml: permission denied" {
-		t.Errorf("%q", said)
-	}
+	assert.True(t, said["config/secret_missing"] == "t.yaml: first; second" &&
+		said["config/invalid"] == "t.yaml: other" && said["config/unreadable"] == "open t.yaml: permission denied",
+		said)
 }
 
 func TestABoxWithoutAFaultNeedsNobody(t *testing.T) {
@@ -168,12 +164,11 @@ func TestABoxWithoutAFaultNeedsNobody(t *testing.T) {
 	for _, f := range Of(f) {
 		got = append(got, string(f.Level)+" "+f.Subject+": "+f.Text)
 	}
-	if d := cmp.Diff([]string{"ok orders: 0 orders in the last hour; none has come yet",
+	d := cmp.Diff([]string{"ok orders: 0 orders in the last hour; none has come yet",
 		"ok configuration: the file on disk is valid", "ok stations: all print: 1",
 		"ok tickets: 1 waiting, 0 held, the oldest waits for 1m", "ok disk: 1048576 MB free",
-		"ok clock: synchronized, 19:30 AEDT", "ok version: v1, started 0s ago"}, got); d != "" {
-		t.Error(d)
-	}
+		"ok clock: synchronized, 19:30 AEDT", "ok version: v1, started 0s ago"}, got)
+	assert.True(t, d == "", d)
 }
 
 func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *testing.T) {
@@ -208,10 +203,8 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 		for _, f := range p.Findings() {
 			ids = append(ids, strings.TrimPrefix(f.ID, "station/the grill/"))
 		}
-		if p.State != x.want || strings.Join(ids, " ") != x.ids || !strings.Contains(p.Advice, x.do) ||
-			p.Fine() != (x.ids == "") || len(p.StandsInFor) != 1 {
-			t.Errorf("%+v: %s, %q, advice %q; want %+v", x.l, p.State, ids, p.Advice, x)
-		}
+		assert.True(t, p.State == x.want && strings.Join(ids, " ") == x.ids && strings.Contains(p.Advice, x.do) &&
+			p.Fine() == (x.ids == "") && len(p.StandsInFor) == 1, x.l, p.State, ids, p.Advice, x)
 	}
 }
 
@@ -219,7 +212,6 @@ func TestAPrinterThatWorksWithAdviceIsNotCalledReady(t *testing.T) {
 	advised := DeviceStatus{State: "ready", Fine: true, Advice: "set confirm: none"}
 	late := Station{Known: true, Up: true, Device: &advised}
 	got := Join([]Station{late}, []queue.StationState{{Configured: true}})[0].Findings()
-	if len(got) != 1 || got[0].Text != "works, but not as it should" || got[0].Do != "set confirm: none" {
-		t.Errorf("%+v", got)
-	}
+	assert.True(t, len(got) == 1 && got[0].Text == "works, but not as it should" && got[0].Do == "set confirm: none",
+		got)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime"
@@ -38,10 +39,9 @@ func TestTheServicesOfTheLibraryGetTitleAndText(t *testing.T) {
 			elsewhere(t, s)
 			address := strings.Replace(c.address, "HOST", strings.TrimPrefix(s.URL, "http://"), 1)
 			assert.NoError(t, deliver(t, address))
-			if !strings.HasSuffix(got.URL.Path, c.path) || !strings.Contains(string(got.body), "close the cover") ||
-				!strings.Contains(got.Header.Get("Title")+string(got.body), "grill: it reports: cover open") {
-				t.Errorf("%s %q\n%s", got.URL, got.Header, got.body)
-			}
+			assert.True(t, strings.HasSuffix(got.URL.Path, c.path), got.URL)
+			assert.Contains(t, string(got.body), "close the cover")
+			assert.Contains(t, got.Header.Get("Title")+string(got.body), "grill: it reports: cover open")
 		})
 	}
 }
@@ -59,13 +59,11 @@ func TestAWorkflowOfTeamsGetsAnAdaptiveCard(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(got.body, &said); err != nil || got.URL.RawQuery != "sig=secretsig" ||
-		said.Type != "message" || len(said.Attachments) != 1 ||
-		said.Attachments[0].ContentType != "application/vnd.microsoft.card.adaptive" ||
-		said.Attachments[0].Content.Type != "AdaptiveCard" || len(said.Attachments[0].Content.Body) != 2 ||
-		said.Attachments[0].Content.Body[0].Text != message().Title {
-		t.Errorf("%v %s\n%s", err, got.URL, got.body)
-	}
+	err := json.Unmarshal(got.body, &said)
+	assert.True(t, err == nil && got.URL.RawQuery == "sig=secretsig" && said.Type == "message" &&
+		len(said.Attachments) == 1 && said.Attachments[0].ContentType == "application/vnd.microsoft.card.adaptive" &&
+		said.Attachments[0].Content.Type == "AdaptiveCard" && len(said.Attachments[0].Content.Body) == 2 &&
+		said.Attachments[0].Content.Body[0].Text == message().Title, err, got.URL, got.body)
 }
 
 func TestAWebhookGetsTheMessageSignedAndWithTheSameIDAgain(t *testing.T) {
@@ -79,11 +77,10 @@ func TestAWebhookGetsTheMessageSignedAndWithTheSameIDAgain(t *testing.T) {
 		Type string
 		Data Message
 	}
-	if err := json.Unmarshal(got.body, &said); err != nil || said.Type != "ticketrail.notice" ||
-		said.Data.Title != message().Title || said.Data.Began[0].Subject != "grill" ||
-		got.Header.Get("webhook-signature") == "" || len(ids) != 1 || ids[""] {
-		t.Errorf("%v, ids %v\n%s", err, ids, got.body)
-	}
+	err := json.Unmarshal(got.body, &said)
+	assert.True(t, err == nil && said.Type == "ticketrail.notice" && said.Data.Title == message().Title &&
+		said.Data.Began[0].Subject == "grill" && got.Header.Get("webhook-signature") != "" && len(ids) == 1 &&
+		!ids[""], err, ids, got.body)
 }
 
 func TestMailGetsSubjectAndText(t *testing.T) {
@@ -93,19 +90,14 @@ func TestMailGetsSubjectAndText(t *testing.T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m, err := mail.ReadMessage(strings.NewReader(b.data))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, b.data)
-	}
+	assert.NoError(t, err)
 	text, _ := io.ReadAll(m.Body)
 	t.Log(b.data)
 	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
-	if err != nil || subject != message().Title || strings.Contains(b.data[:strings.Index(b.data, "\r\n\r\n")], "ä") {
-		t.Errorf("%v, subject %q", err, subject)
-	}
-	if b.from != "rail@box.example" || len(b.to) != 1 || b.to[0] != "boss@home.example" ||
-		!strings.Contains(string(text), "close the cover") {
-		t.Errorf("%q %q\n%s", b.from, b.to, b.data)
-	}
+	assert.True(t, err == nil && subject == message().Title && !strings.Contains(b.data[:strings.Index(b.data,
+		"\r\n\r\n")], "ä"), err, subject)
+	assert.True(t, b.from == "rail@box.example" && len(b.to) == 1 && b.to[0] == "boss@home.example" &&
+		strings.Contains(string(text), "close the cover"), b.from, b.to, b.data)
 }
 
 func TestNoErrorContainsASecret(t *testing.T) {
@@ -147,13 +139,9 @@ func TestNoErrorContainsASecret(t *testing.T) {
 		t.Log(scheme, err)
 		for _, secret := range append(secrets, "AbcDefGh1234567") {
 			// A word of the server's own is no secret of this address.
-			if strings.Contains(address, secret) && strings.Contains(err.Error(), secret) {
-				t.Errorf("%s: %v", scheme, err)
-			}
+			assert.True(t, !strings.Contains(address, secret) || !strings.Contains(err.Error(), secret), scheme, err)
 		}
-		if strings.ContainsRune(err.Error(), '\x1b') {
-			t.Errorf("%q", err)
-		}
+		assert.True(t, !strings.ContainsRune(err.Error(), '\x1b'), err)
 	}
 	for _, address := range addresses {
 		try(address)
@@ -165,9 +153,7 @@ func TestNoErrorContainsASecret(t *testing.T) {
 		}
 	}
 	for scheme := range forms {
-		if !tried[scheme] && !strings.HasSuffix(scheme, "https") {
-			t.Errorf("%s is not tried", scheme)
-		}
+		assert.True(t, tried[scheme] || strings.HasSuffix(scheme, "https"), "is not tried", scheme)
 	}
 }
 
@@ -188,19 +174,16 @@ func TestAnAddressThatIsNoneIsAProblemWithoutItsSecrets(t *testing.T) {
 		conf := &config.Config{}
 		conf.Notify.To = []config.Recipient{recipient1(t, address)}
 		ps := Problems(conf)
-		if len(ps) != 1 || ps[0].Path != "notify.to[0].url" || !strings.Contains(ps[0].Msg, want) ||
-			strings.Contains(ps[0].Msg, "t0ps3cret") {
-			t.Errorf("%s: %v", want, ps)
-		}
+		assert.True(t, len(ps) == 1 && ps[0].Path == "notify.to[0].url" && strings.Contains(ps[0].Msg, want) &&
+			!strings.Contains(ps[0].Msg, "t0ps3cret"), want, ps)
 		t.Log(ps)
 	}
-	conf := &config.Config{}
-	conf.Notify.To = []config.Recipient{{Address: config.NewSecret("https://host/"),
-		Keys: config.NewSecret("t0ps3cret")}}
-	if ps := Problems(conf); len(ps) != 1 || ps[0].Path != "notify.to[0].secret_file" ||
-		strings.Contains(ps[0].Msg, "t0ps3cret") {
-		t.Errorf("%v", ps)
-	}
+	secret := config.NewSecret("t0ps3cret")
+	conf := &config.Config{Outcomes: config.Outcomes{Keys: secret}}
+	conf.Notify.To = []config.Recipient{{Address: config.NewSecret("https://host/"), Keys: secret}}
+	got := fmt.Sprint(Problems(conf))
+	assert.True(t, strings.Count(got, "want whsec_") == 2 && strings.Contains(got, "notify.to[0].secret_file") &&
+		strings.Contains(got, "outcomes.secret_file") && !strings.Contains(got, "t0ps3cret"), got)
 }
 
 func TestAServerThatNeverAnswersHoldsOnlyAFewCalls(t *testing.T) {
@@ -211,24 +194,11 @@ func TestAServerThatNeverAnswersHoldsOnlyAFewCalls(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 4 {
-		if err := send(ctx, message()); err == nil || !strings.Contains(err.Error(), "no answer") {
-			t.Errorf("%v", err)
-		}
+		err := send(ctx, message())
+		assert.True(t, err != nil && strings.Contains(err.Error(), "no answer"), err)
 	}
-	if err := send(ctx, message()); err == nil || !strings.Contains(err.Error(), "last attempts") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestSecretsThatAreNoneAreAMistakeOfTheConfiguration(t *testing.T) {
-	conf := config.Default()
-	conf.Outcomes.Address = config.NewSecret("https://h/")
-	conf.Outcomes.Keys = config.NewSecret("PLANTED")
-	got := Problems(&conf)
-	if len(got) != 1 || got[0].Path != "outcomes.secret_file" || !strings.Contains(got[0].Msg, "want whsec_") ||
-		strings.Contains(got[0].Msg, "PLANTED") {
-		t.Errorf("%+v", got)
-	}
+	err = send(ctx, message())
+	assert.True(t, err != nil && strings.Contains(err.Error(), "last attempts"), err)
 }
 
 const vectorKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -31,9 +31,7 @@ func openSet(t *testing.T, conf *config.Config) (*Set, *queue.Queue) {
 	assert.NoError(t, err)
 	t.Cleanup(func() {
 		ctx := context.Background()
-		if err := errors.Join(d.Stop(ctx), s.Close(ctx), q.Close()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, errors.Join(d.Stop(ctx), s.Close(ctx), q.Close()))
 	})
 	built, err := s.Build(conf)
 	assert.NoError(t, err)

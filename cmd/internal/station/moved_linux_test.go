@@ -95,9 +95,8 @@ func moveAPrinter(t *testing.T) {
 		return finding.DeviceStatus{}
 	}
 	printOne()
-	if d := state(); d.Moved != "" || d.Advice != "" {
-		t.Errorf("%+v", d)
-	}
+	d := state()
+	assert.True(t, d.Moved == "" && d.Advice == "", d)
 	grill.moveTo(away)
 	till.moveTo(home)
 	command(t, "ip neigh flush dev br0") // by itself the kernel sees after ten seconds that the entry is old
@@ -107,12 +106,11 @@ func moveAPrinter(t *testing.T) {
 	assert.True(t, check.State == printer.Unreachable && check.Err == want, check, want)
 	printOne()
 	printOne() // at once, now that it is known
-	d := state()
+	d = state()
 	moved := "was found at tcp://" + away + ":9100, not at tcp://" + home + ":9100"
 	assert.True(t, d.Moved == moved && strings.Contains(d.Advice, "router"), d)
-	if a, b := grill.printer.TicketCount(), till.printer.TicketCount(); a != 3 || b != 0 {
-		t.Errorf("%d tickets at the printer, %d at the other device", a, b)
-	}
+	a, b := grill.printer.TicketCount(), till.printer.TicketCount()
+	assert.True(t, a == 3 && b == 0, a, b)
 	conf.Printers[0].MAC = "" // without it, the till prints the ticket
 	built, err := s.Build(&config.Config{Printers: conf.Printers, Fallback: "grill"})
 	assert.NoError(t, err)
@@ -151,9 +149,8 @@ func newHost(t *testing.T, name, mac string) *lanHost {
 			runtime.UnlockOSThread()
 			return
 		}
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			t.Error(err)
-		}
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		assert.True(t, err == nil, err)
 		thread <- unix.Gettid()
 		close(h.left)
 		for f := range h.do {

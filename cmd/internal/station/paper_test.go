@@ -30,9 +30,8 @@ func TestAReloadWithOtherWordsChangesWhatIsAnAlarm(t *testing.T) {
 		s.Swap(built)
 		d := ticket.Delivery{Ticket: ticket.Ticket{Lines: []ticket.Line{{Quantity: "1", Name: "Fish"}}}}
 		begin := func(context.Context) error { return nil }
-		if _, err := built.stations["grill"].(*paper).Print(t.Context(), d, begin); err != nil {
-			t.Fatal(err)
-		}
+		_, err = built.stations["grill"].(*paper).Print(t.Context(), d, begin)
+		assert.NoError(t, err)
 		look, err := LayoutOptions(&next, nil, "grill")
 		assert.NoError(t, err)
 		printed, err := os.ReadFile(out)

@@ -34,9 +34,8 @@ func TestAReloadKeepsTheStationsThatDidNotChange(t *testing.T) {
 	for name, st := range prev.stations {
 		assert.True(t, (next.stations[name] == st) == (name == "pass"), "is the same although it changed", name)
 	}
-	if next.stations["grill"].(*paper).device != prev.stations["grill"].(*paper).device || next.drawer != prev.drawer {
-		t.Error("another number of copies is another station at the same device, with the same letters")
-	}
+	assert.True(t, next.devices["tcp://127.0.0.1:1"] == prev.devices["tcp://127.0.0.1:1"] && next.drawer == prev.drawer,
+		"another number of copies is another device, or other letters")
 }
 
 func TestAPassSaysWhatIsReadyInsteadOfTheScreensThatItShows(t *testing.T) {
@@ -60,23 +59,20 @@ func TestABuildThatFailsDoesNotChangeTheActiveStations(t *testing.T) {
 	} {
 		conf := configOfEveryKind()
 		spoil(conf)
-		if _, err := s.Build(conf); err == nil || s.active.Load() != prev {
-			t.Errorf("a wrong %s gave %v", what, err)
-		}
+		_, err := s.Build(conf)
+		assert.True(t, err != nil && s.active.Load() == prev, what, err)
 	}
 }
 
 func TestAPaperCopyOfATicketThatStillWaitsIsRefused(t *testing.T) {
 	conf := configOfEveryKind()
 	s, q := openSet(t, conf)
-	if _, err := q.Accept(t.Context(),
-		ticket.Request{ID: "1", Body: []byte("{}"), Drafts: []ticket.Draft{{Station: "hot"}}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := q.Accept(t.Context(),
+		ticket.Request{ID: "1", Body: []byte("{}"), Drafts: []ticket.Draft{{Station: "hot"}}})
+	assert.NoError(t, err)
 	// No page is open, so the ticket waits.
-	if err := s.screens.paperFor(s.active.Load(), conf.Screens[0])(t.Context(), 1); !errors.Is(err, kds.ErrInProgress) {
-		t.Errorf("a ticket that still waits: %v", err)
-	}
+	err = s.screens.paperFor(s.active.Load(), conf.Screens[0])(t.Context(), 1)
+	assert.True(t, errors.Is(err, kds.ErrInProgress), "a ticket that still waits", err)
 }
 
 func TestARefusedTicketGoesToTheBackupsAndThenToTheFallback(t *testing.T) {
