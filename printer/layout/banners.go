@@ -75,7 +75,7 @@ func (c *composer) banners(d *ticket.Delivery) {
 		c.banner(rush)
 	}
 
-	if allUnrouted(shown.Lines) {
+	if shown.AllUnrouted() {
 		c.banner(noRoute)
 	}
 
@@ -111,13 +111,6 @@ func (c *composer) originBanners(d *ticket.Delivery) {
 // stationName is a station as the kitchen calls it: HOT LINE if the configuration has hot-line.
 func (c *composer) stationName(name string) string {
 	return c.text(strings.NewReplacer("-", " ", "_", " ").Replace(upperCase(normalize(name))))
-}
-
-// allUnrouted reports whether no route matched any of the lines. Then one banner says so instead of a
-// heading.
-func allUnrouted(lines []ticket.Line) bool {
-	routed := func(l ticket.Line) bool { return !l.NoRoute }
-	return len(lines) > 0 && !slices.ContainsFunc(lines, routed)
 }
 
 // alarmIf prints the lines that print adds, and if yes, as an alarm: bold, at least twice as high, and white

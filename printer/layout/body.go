@@ -24,7 +24,7 @@ type body struct {
 // body prints the lines of the order, the raw record if it could not be read, and the samples of a
 // test ticket.
 func (c *composer) body(t *ticket.Ticket) {
-	b := &body{composer: c, t: t, course: c.text(t.Course), noRoute: allUnrouted(t.Lines), refireDepth: -1}
+	b := &body{composer: c, t: t, course: c.text(t.Course), noRoute: t.AllUnrouted(), refireDepth: -1}
 	b.chooseSizes()
 
 	for next := 0; next < len(t.Lines); {

@@ -93,6 +93,11 @@ func (t *Ticket) OrderInRequest() string {
 	return ""
 }
 
+// AllUnrouted reports whether no route matched any of its lines. Then one banner says so, instead of the single lines.
+func (t *Ticket) AllUnrouted() bool {
+	return len(t.Lines) > 0 && !slices.ContainsFunc(t.Lines, func(l Line) bool { return !l.NoRoute })
+}
+
 // HasVoid says whether a ticket cancels something.
 func (t *Ticket) HasVoid() bool {
 	return t.Void || slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Void })

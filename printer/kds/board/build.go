@@ -151,7 +151,7 @@ func (b *builder) addTicket(o *Order, i int) {
 	shown := Ticket{
 		Job: r.Job, Version: r.Version, Station: layout.OneLine(r.Station), State: r.State,
 		At: unixMillis(t.Received), Clock: ticket.Clock(t.Received, t.Zone), Seen: r.SeenAt,
-		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: allUnrouted(t.Lines),
+		Duplicate: r.Duplicate, Reprint: r.Reprint, Refire: t.Refire, NoRoute: t.AllUnrouted(),
 		For: layout.OneLine(r.For), Down: layout.OneLine(r.Down), Paper: layout.OneLine(r.Paper),
 		Added: i > 0 && b.first[t.Request] == i, Changed: t.Changed != nil, Raw: layout.OneLine(t.Raw),
 		alarmAckedAt: r.AlarmAckedAt,
@@ -365,9 +365,3 @@ func versionOf(o *Order) uint64 {
 
 // mustAck says whether a cook must acknowledge a ticket: it cancels something, or replaces another one.
 func mustAck(t *ticket.Ticket) bool { return t.Changed != nil || t.HasVoid() }
-
-// allUnrouted reports whether no route matched any line. Only then the ticket has the banner; otherwise the
-// single lines say it.
-func allUnrouted(lines []ticket.Line) bool {
-	return len(lines) > 0 && !slices.ContainsFunc(lines, func(l ticket.Line) bool { return !l.NoRoute })
-}
