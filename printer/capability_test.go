@@ -12,7 +12,6 @@ import (
 
 	"ticketrail/deploy/assert"
 	"ticketrail/printer"
-	"ticketrail/printer/profile"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/queuetest"
 )
@@ -167,12 +166,14 @@ func TestAStoredCapabilityCountsIfAProbeCanHaveFoundItWithThisConfiguration(t *t
 	}
 }
 
-func TestAPrinterWithAFenceIsNotProbedAgain(t *testing.T) {
+func TestAPrinterWithAFenceIsProbedAgainOnlyByAPersonAndOnANewConnection(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
 		time.Sleep(48 * time.Hour)
 		r.want("A2", "confirmed")
-		assert.Equal(t, r.mem.Writes(), 1)
+		assert.True(t, r.mem.Writes() == 1 && r.v.ClientCount() == 2, r.mem.Writes(), r.v.ClientCount())
+		_, err := r.d.Probe(r.t.Context())
+		assert.Equal(t, r.v.ClientCount(), 3, err)
 	})
 }
 
@@ -191,23 +192,6 @@ func TestWithPollsNoTicketWaitsForTheProbeAfterAnHour(t *testing.T) {
 		r.want("A1", "sent")
 		time.Sleep(2 * time.Hour)
 		r.want("A2", "sent").within(r, 0, 200*time.Millisecond)
-	})
-}
-
-func TestAPersonsProbeIsRefusedIfNothingMayBeAsked(t *testing.T) {
-	none := func(d *printer.DeviceOptions, _ *printer.Options) { d.Confirm = profile.NoConfirm }
-	withHarness(t, answersAll(), none, func(r *harness) {
-		_, err := r.d.Probe(r.t.Context())
-		assert.Contains(t, fmt.Sprint(err), "confirm: none")
-		assert.Equal(t, r.v.ClientCount(), 0)
-	})
-}
-
-func TestAPersonsProbeUsesANewConnection(t *testing.T) {
-	withHarness(t, answersAll(), nil, func(r *harness) {
-		r.want("A1", "confirmed")
-		_, err := r.d.Probe(r.t.Context())
-		assert.Equal(t, r.v.ClientCount(), 2, err)
 	})
 }
 

@@ -289,10 +289,6 @@ func (c idleConn) Write(b []byte) (int, error) {
 
 func (c idleConn) Close() error { c.timer.Stop(); return c.Conn.Close() }
 
-func (k *kitchen) hang()  { k.Freeze() }
-func (k *kitchen) cycle() { k.PowerCycle() }
-func (k *kitchen) drop()  { k.Reset() }
-
 // steal lets another program have the port between two bytes: the client is not read for d, or is reset.
 func steal(b string, d time.Duration) func(*kitchen) {
 	return func(k *kitchen) {

@@ -13,14 +13,14 @@ var kinds = []kind{
 	{name: "nothing"},
 	{name: "paper low", cause: set(virtual.PaperLow)},
 
-	{name: "hangs before", needs: status, cause: (*kitchen).hang, mend: (*kitchen).cycle},
-	{name: "hangs in its head", needs: status, cause: at(head, (*kitchen).hang), mend: (*kitchen).cycle},
-	{name: "hangs in its picture", needs: status, cause: at(drawingIt, (*kitchen).hang), mend: (*kitchen).cycle},
-	{name: "hangs while it prints", needs: status, cause: after(3, (*kitchen).hang), mend: (*kitchen).cycle},
-	{name: "power cycle before", cause: (*kitchen).cycle},
-	{name: "power cycle in its head", cause: at(head, (*kitchen).cycle)},
-	{name: "power cycle in its picture", cause: at(drawingIt, (*kitchen).cycle)},
-	{name: "power cycle while it prints", needs: fence, cause: after(3, (*kitchen).cycle)},
+	{name: "hangs before", needs: status, cause: (*kitchen).Freeze, mend: (*kitchen).PowerCycle},
+	{name: "hangs in its head", needs: status, cause: at(head, (*kitchen).Freeze), mend: (*kitchen).PowerCycle},
+	{name: "hangs in its picture", needs: status, cause: at(drawingIt, (*kitchen).Freeze), mend: (*kitchen).PowerCycle},
+	{name: "hangs while it prints", needs: status, cause: after(3, (*kitchen).Freeze), mend: (*kitchen).PowerCycle},
+	{name: "power cycle before", cause: (*kitchen).PowerCycle},
+	{name: "power cycle in its head", cause: at(head, (*kitchen).PowerCycle)},
+	{name: "power cycle in its picture", cause: at(drawingIt, (*kitchen).PowerCycle)},
+	{name: "power cycle while it prints", needs: fence, cause: after(3, (*kitchen).PowerCycle)},
 
 	{name: "power cycle twice while it prints", change: roomy, needs: fence, held: 2, stays: true,
 		cause: breaksAtLine(3, 2)},
@@ -96,8 +96,8 @@ var kinds = []kind{
 		mend: resetPlugged},
 	{name: "address translation forgets it after 0.4 s", change: crawling, needs: status, stays: true,
 		cause: (*kitchen).forget},
-	{name: "reset in its head", cause: at(head, (*kitchen).drop)},
-	{name: "reset in its picture", cause: at(drawingIt, (*kitchen).drop)},
+	{name: "reset in its head", cause: at(head, (*kitchen).Reset)},
+	{name: "reset in its picture", cause: at(drawingIt, (*kitchen).Reset)},
 
 	{name: "wrong ids", weaker: ticket.Processed,
 		cause: spoil(virtual.WrongID), mend: spoil(nil)},
@@ -127,7 +127,7 @@ var kinds = []kind{
 	{name: "open in its head", cause: at(head, set(virtual.CoverOpen)), mend: clear(virtual.CoverOpen)},
 	{name: "jam in its picture", cause: at(drawingIt, set(virtual.CutterJam)), mend: clear(virtual.CutterJam)},
 	{name: "broken until a power cycle", needs: fence, cause: at(drawingIt, set(virtual.Unrecoverable)),
-		mend: (*kitchen).cycle},
+		mend: (*kitchen).PowerCycle},
 }
 
 // A kind is a printer with its mishap.

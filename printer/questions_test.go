@@ -61,7 +61,7 @@ func TestTheEndOfAnEarlierTicketsContextDisturbsNoOther(t *testing.T) {
 			}
 			answersIDs(c, all)
 		})
-		r := newScriptedHarness(t, s)
+		r := newHarness(t, nil, s, nil)
 		o := r.printWith(ctx, r.p, orderOf("A1"), nil)
 		assert.Equal(t, o.kind(), "confirmed", o.err)
 		synctest.Wait()
@@ -75,7 +75,7 @@ func TestEachDeviceMarksItsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 8 { // that all are the same by chance: once in 10^21
 			s := answering(answersIDs)
-			r := newScriptedHarness(t, s)
+			r := newHarness(t, nil, s, nil)
 			r.want("A1", "confirmed")
 			r.d.Retire()
 			_, id, _ := strings.Cut(s.all(), theID)
@@ -205,7 +205,7 @@ func TestAPrinterThatIsSilentBehindATicketIsAskedNothingMore(t *testing.T) {
 				answersIDs(c, all)
 			}
 		}
-		newScriptedHarness(t, s).want("A1", "confirmed")
+		newHarness(t, nil, s, nil).want("A1", "confirmed")
 	})
 }
 

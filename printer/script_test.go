@@ -237,8 +237,6 @@ func withScript(t *testing.T, s transport.Dialer, f func(r *harness)) {
 	synctest.Test(t, func(t *testing.T) { f(newHarness(t, nil, s, nil)) })
 }
 
-func newScriptedHarness(t *testing.T, s *scriptedPrinter) *harness { return newHarness(t, nil, s, nil) }
-
 // cutter is a printer whose connection ends instead of the answer behind ticket number n, if cut says so.
 func cutter(cut func(n int) bool) *scriptedPrinter {
 	n := 0

@@ -3,6 +3,7 @@ package printer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -31,6 +32,8 @@ func TestConfirmNoneSendsNoQuestion(t *testing.T) {
 	}, func(r *harness) {
 		go r.d.Watch(r.t.Context())
 		time.Sleep(time.Hour)
+		_, err := r.d.Probe(r.t.Context()) // nor may a person ask
+		assert.Contains(t, fmt.Sprint(err), "confirm: none")
 		assert.Equal(t, r.v.ClientCount(), 0)
 		r.want("A1", "sent")
 		s := string(r.v.Tickets()[0].Raw)

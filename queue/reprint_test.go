@@ -249,8 +249,7 @@ func TestOfSeveralMovedJobsNoneMovesIfOneHasChanged(t *testing.T) {
 	q.must(q.take("grill").Hold(bg, "look"))
 	two := q.job(2).Version
 	wantErr(t, errOf(q.Move(bg, []uint64{2, 1}, "bar", two, two)), ErrConflict)
-	err := errOf(q.Move(bg, []uint64{2, 1}, "bar", two))
-	wantTrue(t, err != nil, "two jobs are moved with one version")
+	wantTrue(t, errOf(q.Move(bg, []uint64{2, 1}, "bar", two)) != nil, "two jobs are moved with one version")
 	wantEqual(t, q.station("bar").Pending, 0)
 	q.must(errOf(q.Move(bg, []uint64{2, 1}, "bar", two, q.job(1).Version)))
 }

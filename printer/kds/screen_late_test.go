@@ -34,8 +34,7 @@ func TestALateConfirmationOfAWithdrawnCardIsNoProofForItsNewCard(t *testing.T) {
 				d.Attempt, d.Doubt = 3, true
 				wantShown(t, s, d)
 				assert.Equal(t, time.Since(start), 3*time.Second)
-				c := s.Board().OrderWith(1).Tickets[0]
-				assert.True(t, c.Duplicate, "it may be on paper and is not marked")
+				assert.True(t, s.Board().OrderWith(1).Tickets[0].Duplicate, "it may be on paper and is not marked")
 			})
 		})
 	}

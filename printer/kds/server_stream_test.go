@@ -118,8 +118,7 @@ func TestAPageThatDoesNotReadIsDroppedAndDelaysNoOther(t *testing.T) {
 		before := runtime.NumGoroutine()
 		for job := uint64(1); job <= 300; job++ {
 			w.put("hot-line", job)
-			ev := decode[board.Event](t, good.want("change", "beat").data)
-			assert.Equal(t, ev.View.Tickets[0].Job, job)
+			assert.Equal(t, decode[board.Event](t, good.want("change", "beat").data).View.Tickets[0].Job, job)
 		}
 		go good.drain()
 		time.Sleep(12 * time.Second)
@@ -197,7 +196,6 @@ func TestAReloadDisturbsOnlyTheScreensThatChanged(t *testing.T) {
 		again := w.listen(c, "hot-line", testPage, "").want("hello").data
 		assert.True(t, again != first, "a page cannot tell that it has to load itself again")
 		cold.want("state", "hello", "beat")
-		b := cold.want("beat")
-		assert.Contains(t, b.data, `"offset":60`)
+		assert.Contains(t, cold.want("beat").data, `"offset":60`)
 	})
 }

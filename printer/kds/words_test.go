@@ -133,7 +133,6 @@ func readWords(t *testing.T) (table map[string][]string) {
 	b, err := os.ReadFile("web/words.json")
 	assert.NoError(t, err)
 	assert.NoError(t, json.Unmarshal(b, &table))
-	keys := regexp.MustCompile(`(?m)^  "\w+":`).FindAll(b, -1)
-	assert.Equal(t, len(keys), len(table))
+	assert.Equal(t, len(regexp.MustCompile(`(?m)^  "\w+":`).FindAll(b, -1)), len(table))
 	return table
 }

@@ -119,8 +119,7 @@ func TestEachSlipOfATicketHasItsNumberAndEveryMark(t *testing.T) {
 		}
 		assert.Equal(t, got, want, cut)
 	}
-	called := sizeOf(t, ComposeWith(d, Options{Columns: 42, Cut: ByItem}), "Priya")
-	assert.Equal(t, called.Height, 2)
+	assert.Equal(t, sizeOf(t, ComposeWith(d, Options{Columns: 42, Cut: ByItem}), "Priya").Height, 2)
 }
 
 func TestWhatIsNoOrderIsOneSlipForAPrinterOfLabelsToo(t *testing.T) {

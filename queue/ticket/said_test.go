@@ -133,8 +133,7 @@ func TestTheHeadOfAChangeNamesWhatItReplaces(t *testing.T) {
 	} {
 		tk := Ticket{Zone: "Europe/Berlin", Changed: &c, Received: at, RefusedFor: "want a UUID",
 			Banners: []string{"LATE"}}
-		got := strings.Join(tk.Heads(), "; ")
-		assert.Equal(t, got, want+"; LATE – refused at 19:31: want a UUID; LATE")
+		assert.Equal(t, strings.Join(tk.Heads(), "; "), want+"; LATE – refused at 19:31: want a UUID; LATE")
 	}
 }
 

@@ -112,8 +112,7 @@ func do(t testingT, b *Board, c Command) Result {
 
 func wantOutcome(t *testing.T, b *Board, c Command, want Outcome) {
 	t.Helper()
-	r := do(t, b, c)
-	assert.Equal(t, r.Outcome, want, c.Do, c.Job)
+	assert.Equal(t, do(t, b, c).Outcome, want, c.Do, c.Job)
 }
 
 func wantEqual(t *testing.T, name string, want, got any) {

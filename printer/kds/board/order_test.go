@@ -223,8 +223,7 @@ func TestATableIsTheSameInAnyCaseAndForAnyTypeOfOrder(t *testing.T) {
 		one, two := of18(1, "1 Fish"), of18(2, "1 Pie")
 		one.Ticket.Table, two.Ticket.Table, one.Ticket.Type = first, second, "Takeaway"
 		put(t, b, one, two)
-		o := b.OrderWith(2)
-		assert.Equal(t, o.Table, first, second)
+		assert.Equal(t, b.OrderWith(2).Table, first, second)
 	}
 }
 

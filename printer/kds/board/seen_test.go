@@ -28,8 +28,7 @@ func TestATicketIsSeenOnceItIsOnTheVisiblePage(t *testing.T) {
 		k := card(b, 1)
 		assert.True(t, k.Seen == first && b.Unseen(0) == 1 && s.Writes() == 3, k.Seen, first, b.Unseen(0), s.Writes())
 		wantOutcome(t, b, stale, Done) // that it was seen is no change for a cook
-		r := open(t, s).get(1).rec
-		assert.Equal(t, r.SeenAt, first)
+		assert.Equal(t, open(t, s).get(1).rec.SeenAt, first)
 	})
 }
 
