@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ func TestRelativeFileNamesAreRelativeToTheFile(t *testing.T) {
 
 func TestTheAlarmsOfTheFileReplaceTheDefaults(t *testing.T) {
 	_, err := load(t, good+"ticket: { alarms: ["+strings.Repeat("n, ", 1001)+"] }\n")
-	wantSame(t, "line 8: ticket.alarms: has 1001 entries; at most 1000 are allowed", errText(err))
+	wantSame(t, "line 8: ticket.alarms: has 1001 entries; at most 1000 are allowed", fmt.Sprint(err))
 	c := mustLoad(t, good+`ticket: { alarms: ["*nut", -nut free, "-*donut", 坚果, 🥜, 14 allergens] }`+"\n")
 	want := []string{"*nut", "-nut free", "-*donut", "坚果", "🥜", "14 allergens"}
 	wantSame(t, want, c.Ticket.Alarms)

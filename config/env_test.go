@@ -44,7 +44,7 @@ func TestAProblemFromTheEnvironmentNamesTheVariableAlsoOneThatIsUnknown(t *testi
 TICKETRAIL_RECEIVER_ALLOW_FROM: receiver.allow_from[1]: "proxy" is not a network; for example 192.168.1.0/24 or 10.0.0.7
 TICKETRAIL_RECEIVER_RESPOND_WITHIN: receiver.respond_within: 5 has no unit; write 5s, 5m or 5h
 TICKETRAIL_LOG_LEVEL: log.level: "loud" is not one of debug, info, warn and error`
-	wantSame(t, want, errText(err))
+	wantSame(t, want, fmt.Sprint(err))
 }
 
 func TestAnEmptyVariableCountsAsNotSet(t *testing.T) {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"flag"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	_ "time/tzdata"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ticketrail/deploy/assert"
 )
@@ -56,25 +54,12 @@ func goodConfig() Config {
 	return c
 }
 
-// diffConfig compares two configurations, also their secrets.
-func diffConfig(want, got Config) string {
-	return cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Prefix{}, Secret{}))
-}
-
 // secretFile makes a file and returns its name.
 func secretFile(t *testing.T, text string, mode os.FileMode) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "webhook")
 	assert.NoError(t, os.WriteFile(name, []byte(text), mode))
 	return name
-}
-
-// errText returns the text of an error, empty if there is none.
-func errText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // wantSame compares in depth.

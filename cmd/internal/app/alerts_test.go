@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"encoding/json"
@@ -54,7 +54,7 @@ func TestTheDaemonHasEverySeriesThatTheRulesAndTheDashboardName(t *testing.T) {
 	}
 	runDaemonWith(t, everything, func(k *testDaemon) {
 		page := httptest.NewRecorder()
-		metrics := promhttp.HandlerFor(k.App.Registry(), promhttp.HandlerOpts{})
+		metrics := promhttp.HandlerFor(k.App.registry, promhttp.HandlerOpts{})
 		metrics.ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
 		exposed := page.Body.String()
 		selector := regexp.MustCompile(`\b((?:ticketrail|process)_\w+)(?:\{\s*(\w+)=~?"([^"]*)"\s*\})?`)

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"ticketrail/cmd/internal/app"
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
@@ -24,7 +23,7 @@ func TestTicketrailMeetsTheContract(t *testing.T) {
 	}}
 	runDaemonWith(t, func(k *testDaemon) {
 		withCapability(virtual.Everything)(k)
-		k.change(func(o *app.Options) {
+		k.change(func(o *Options) {
 			l := virtual.NewNetwork()
 			webhook.Store(l)
 			o.Webhook = l

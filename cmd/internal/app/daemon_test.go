@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"bytes"
@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"ticketrail/cmd/internal/app"
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
 	"ticketrail/printer/transport"
@@ -50,13 +49,13 @@ type testDaemon struct {
 	Printers map[string]*virtual.Printer // by station
 	// NoPause lets Start return before it is known which printers give no answer.
 	NoPause bool
-	App     *app.App // nil while it is stopped
+	App     *App // nil while it is stopped
 
 	service http.RoundTripper // carries requests to the point-of-sale API; nil is the network
 	display *virtual.Network  // of the screens' pages; nil without screens
 	mails   *mailbox          // of people who are told; nil: nobody is
 
-	changes []func(*app.Options) // of each start
+	changes []func(*Options) // of each start
 	client  *http.Client
 	stop    func()
 }
@@ -112,7 +111,7 @@ const firstPoll = 26 * time.Second
 func (k *testDaemon) Start() {
 	k.T.Helper()
 	network := virtual.NewNetwork()
-	options := app.Options{
+	options := Options{
 		Config: k.Conf, Webhook: network, Log: k.T.Output(), Clock: syncedClock{}, NoSync: true,
 		Service: k.service,
 		Dialer:  func(p config.Printer) (transport.Dialer, error) { return k.Printers[p.Name], nil },

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"slices"
@@ -35,7 +35,7 @@ func TestARestartKeepsTheBoards(t *testing.T) {
 		p.want("A1- A3")
 		pass.want("A1 A3")
 		k.WantPrinted("grill", "")
-		moments, err := k.App.Stations().Displays().Timeline(2)
+		moments, err := k.App.stations.Displays().Timeline(2)
 		k.must(err)
 		var got []string
 		for _, m := range moments {
@@ -80,7 +80,7 @@ func TestAReloadAddsAndRemovesScreens(t *testing.T) {
 			p.close()
 		}
 		assert.Contains(t, k.finding(finding.Fail, "stations"), "hot-line is no screen any more")
-		for _, l := range k.App.Stations().List() {
+		for _, l := range k.App.stations.List() {
 			assert.Equal(t, l.Kind, "", l.Name)
 		}
 		k.Restart()

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"crypto/ed25519"
@@ -69,7 +69,7 @@ func TestAReloadOpensTheDisplayIfItCan(t *testing.T) {
 	_, err = d.Reload()
 	inUse := "the port of display.listen is taken (" + taken.Addr().String() + ")"
 	assert.True(t, err != nil && strings.Contains(err.Error(), inUse), err)
-	lines := d.Stations().List()
+	lines := d.stations.List()
 	assert.True(t, len(lines) == 1 && d.DisplayAddr() == nil, "a refused reload left", lines)
 
 	d.rewrite(withTLS, `listen: "127.0.0.1:0"`)
@@ -96,7 +96,7 @@ func TestAScreenThatGoesDarkRepeatedlyPrintsEachTicketOnce(t *testing.T) {
 		p.press(board.ItemDone, "A1")
 		wantUnseen := func(want int) {
 			k.T.Helper()
-			s := k.App.Stations().Displays().Screens().Screens[0]
+			s := k.App.stations.Displays().Screens().Screens[0]
 			assert.True(k.T, s.Open == 2 && s.Unseen == want, s.Open, s.Unseen, want)
 		}
 		wantUnseen(0)

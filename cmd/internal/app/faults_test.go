@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"bytes"
@@ -23,8 +23,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ticketrail/cmd/internal/admin"
-	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/doctor"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/cmd/internal/setup"
@@ -45,7 +43,7 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 	cert, key := keyPair(t, time.Now().AddDate(1, 0, 0))
 	oldCert, oldKey := keyPair(t, time.Date(1999, 12, 1, 0, 0, 0, 0, time.UTC)) // the simulated year is 2000
 	refuse := func(code receiver.Code) func(*testDaemon) {
-		return func(k *testDaemon) { k.App.Rejects().Keep(receiver.Reject{Time: time.Now(), Code: string(code)}) }
+		return func(k *testDaemon) { k.App.rejects.Keep(receiver.Reject{Time: time.Now(), Code: string(code)}) }
 	}
 	set := func(c virtual.Condition) func(*testDaemon) {
 		return func(k *testDaemon) { k.Printers["grill"].Set(c, true) }
@@ -55,7 +53,7 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 	}
 	connect := func(d transport.Dialer) func(*testDaemon) {
 		return func(k *testDaemon) {
-			k.change(func(o *app.Options) {
+			k.change(func(o *Options) {
 				to := o.Dialer
 				o.Dialer = func(p config.Printer) (transport.Dialer, error) {
 					if p.Name == "grill" {
@@ -173,15 +171,15 @@ func TestEachFaultIsSaidInTheSameWordsEverywhere(t *testing.T) {
 		{"no token for the relay", withRelay, nil, "relay/no_token", "no order can be fetched",
 			"ticketrail relay venues add", false},
 		{"a clock without a time server", func(k *testDaemon) {
-			k.change(func(o *app.Options) { o.Clock = unsynced{} })
+			k.change(func(o *Options) { o.Clock = unsynced{} })
 		}, nil, "clock/not_synchronized", "it may be wrong, it is not synchronized", "timesyncd", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log := &queuetest.Log{}
 			runFaulty(t, func(k *testDaemon) {
-				k.change(func(o *app.Options) { o.Log = log })
+				k.change(func(o *Options) { o.Log = log })
 				if strings.HasPrefix(c.id, "config/") {
-					k.change(func(o *app.Options) { o.ConfigPath = k.file() })
+					k.change(func(o *Options) { o.ConfigPath = k.file() })
 				}
 				if c.before != nil {
 					c.before(k)
@@ -294,7 +292,7 @@ func wantRefusedStart(t *testing.T, text, id, cause, advice string) {
 		asAnotherUser(t, folder)
 	}
 
-	a, err := app.New(t.Context(), app.Options{ConfigPath: path, Log: t.Output()})
+	a, err := New(t.Context(), Options{ConfigPath: path, Log: t.Output()})
 	if err == nil {
 		t.Fatalf("it starts: %v", a.Close())
 	}
@@ -335,7 +333,7 @@ func wantSame(t *testing.T, f, g finding.Finding) {
 func (k *testDaemon) saysOnThePage(f finding.Finding) {
 	k.T.Helper()
 	page := httptest.NewRecorder()
-	k.App.Control().(*admin.Server).ServePage(page, httptest.NewRequest("GET", "/state", nil), "anna")
+	k.App.control.ServePage(page, httptest.NewRequest("GET", "/state", nil), "anna")
 	k.says("the page", page.Body.String(), f)
 }
 

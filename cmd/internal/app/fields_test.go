@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func TestAFieldThatNobodyMappedIsAWarningUntilItIsMappedOrSilenced(t *testing.T)
 		order()
 		want("the next order agrees", "1 unread field in the orders of Harbour Grill")
 		k.reload(silence())
-		for _, f := range k.App.Fields().Venues[0].Fields {
+		for _, f := range k.App.fields().Venues[0].Fields {
 			assert.True(k.T, f.Use != plan.Silenced, f.Path)
 		}
 		order()

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"bufio"
@@ -17,7 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ticketrail/cmd/internal/app"
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
 	"ticketrail/printer/kds/board"
@@ -29,7 +28,7 @@ import (
 func withScreens(screens ...config.Screen) func(*testDaemon) {
 	return func(k *testDaemon) {
 		k.Conf.Display = config.Default().Display
-		k.change(func(o *app.Options) {
+		k.change(func(o *Options) {
 			k.display = virtual.NewNetwork()
 			o.Display = k.display
 		})

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"cmp"
@@ -22,7 +22,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"ticketrail/cmd/internal/admin"
-	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
@@ -41,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 // change changes the options of each start.
-func (k *testDaemon) change(f func(*app.Options)) {
+func (k *testDaemon) change(f func(*Options)) {
 	k.changes = append(k.changes, f)
 }
 
@@ -77,7 +76,9 @@ func (k *testDaemon) reload(change func(*config.Config)) {
 	next := *k.Conf
 	next.Printers = slices.Clone(next.Printers)
 	change(&next)
-	k.must(k.App.Apply(&next))
+	built, err := k.App.build(&next)
+	k.must(err)
+	k.App.apply(built)
 	k.Conf = &next
 }
 
@@ -87,14 +88,14 @@ func (k *testDaemon) control(path, body string) (code int, said string) {
 	req.Header.Set(admin.HeaderAPI, admin.API)
 	req.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	k.App.Control().ServeHTTP(w, req)
+	k.App.control.ServeHTTP(w, req)
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
 // status is the status of a station, as printers list has it.
 func (k *testDaemon) status(name string) finding.Station {
 	k.T.Helper()
-	for _, l := range k.App.Stations().List() {
+	for _, l := range k.App.stations.List() {
 		if l.Name == name {
 			return l
 		}
@@ -117,14 +118,14 @@ func (k *testDaemon) finding(level finding.Level, subject string) string {
 // findings are the daemon's present findings.
 func (k *testDaemon) findings() []finding.Finding {
 	k.T.Helper()
-	all, err := k.App.Findings(k.T.Context())
+	all, err := k.App.findings(k.T.Context())
 	k.must(err)
 	return all
 }
 
 // wrongOf are a daemon's findings that are not fine, as sentences.
-func wrongOf(a *app.App) (out []string) {
-	all, err := a.Findings(context.Background())
+func wrongOf(a *App) (out []string) {
+	all, err := a.findings(context.Background())
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -155,7 +156,7 @@ func (k *testDaemon) wantOutcomes(station string, want map[ticket.State]uint64) 
 // metric is the value of a gauge with those labels, in the order of their names; false: there is no such series.
 func (k *testDaemon) metric(name string, labels ...string) (float64, bool) {
 	k.T.Helper()
-	families, err := k.App.Registry().Gather()
+	families, err := k.App.registry.Gather()
 	k.must(err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -233,7 +234,7 @@ func withThirdParty(f *thirdParty, change func(*config.KDS)) func(*testDaemon) {
 		change(&c)
 		k.Conf.KDS = []config.KDS{c}
 		k.Conf.Routes = append(k.Conf.Routes, plan.Route{When: `item.station == "fresh"`, To: []string{"fresh"}})
-		k.change(func(o *app.Options) { o.Dial = l.Dial })
+		k.change(func(o *Options) { o.Dial = l.Dial })
 	}
 }
 
@@ -249,7 +250,7 @@ func (f *thirdParty) field(name string) (out []any) {
 
 // A fileDaemon is a daemon with a configuration file and real sockets, which a bubble cannot have.
 type fileDaemon struct {
-	*app.App
+	*App
 	t    *testing.T
 	path string // of the file
 	text string // in the file
@@ -278,16 +279,16 @@ fonts: [ none.ttf ]
 venues: [ { id: ` + venueID + `, name: Harbour Grill, timezone: UTC } ]
 ` + text}
 	d.write()
-	a, stop := run(t, app.Options{ConfigPath: d.path, Log: t.Output(), NoSync: true})
+	a, stop := run(t, Options{ConfigPath: d.path, Log: t.Output(), NoSync: true})
 	d.App = a
 	t.Cleanup(stop)
 	return d
 }
 
 // run starts a daemon; stop may be called twice.
-func run(t *testing.T, o app.Options) (a *app.App, stop func()) {
+func run(t *testing.T, o Options) (a *App, stop func()) {
 	t.Helper()
-	a, err := app.New(t.Context(), o)
+	a, err := New(t.Context(), o)
 	assert.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ import (
 
 func TestTheMetricsAreWellFormedAndServed(t *testing.T) {
 	d := startOnFile(t, grillOnly)
-	bad, err := testutil.GatherAndLint(d.Registry())
+	bad, err := testutil.GatherAndLint(d.registry)
 	assert.NoError(t, err)
 	for _, p := range bad {
 		assert.True(t, !strings.HasPrefix(p.Metric, "ticketrail_"), p.Metric, p.Text)

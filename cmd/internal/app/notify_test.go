@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"strings"
@@ -75,11 +75,11 @@ func TestSilenceInOpeningHoursIsAFindingAndNightIsNot(t *testing.T) {
 			assert.True(k.T, strings.HasPrefix(s, step.want) && (s == "") == (step.want == ""), step.hour, step.minute,
 				s, step.want)
 			series, _ := k.metric("ticketrail_opening_hours", "Harbour Grill")
-			open := k.App.Open(time.Now())
+			open := k.App.venues.open(time.Now())
 			assert.True(k.T, open == step.open && (series == 1) == open, step.hour, step.minute, open, series)
 		}
 		k.reload(func(c *config.Config) { c.Venues = []config.Venue{c.Venues[0]}; c.Venues[0].Hours = nil })
 		_, ok := k.metric("ticketrail_opening_hours", "Harbour Grill")
-		assert.True(k.T, !ok && k.App.Open(time.Now()), "a venue without hours is closed, or has a series")
+		assert.True(k.T, !ok && k.App.venues.open(time.Now()), "a venue without hours is closed, or has a series")
 	}, "grill")
 }

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"net/http"
@@ -19,7 +19,7 @@ func TestAHeldPrinterIsNoBackup(t *testing.T) {
 		k.Restart()
 		k.Advance(time.Hour)
 		k.WantPrinted("bar", "")
-		wantText(t, k.App.StatusLine(), "bar: held: cleaning")
+		wantText(t, k.App.statusLine(), "bar: held: cleaning")
 
 		k.must(k.App.Queue().ResumeStation(k.T.Context(), "bar"))
 		k.Advance(time.Minute)

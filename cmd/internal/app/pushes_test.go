@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"fmt"
@@ -42,7 +42,7 @@ func TestADisplayOfOthersTakesTicketsAtTheURLOfTheLastReload(t *testing.T) {
 
 func TestADisplayThatIsRepairedGetsWhatWaitsWhenAPersonSaysSo(t *testing.T) {
 	for name, resume := range map[string]func(k *testDaemon){
-		"resume": func(k *testDaemon) { k.App.Stations().Kick("fresh") },
+		"resume": func(k *testDaemon) { k.App.stations.Kick("fresh") },
 		"reload": func(k *testDaemon) { k.reload(func(*config.Config) {}) },
 	} {
 		var f thirdParty

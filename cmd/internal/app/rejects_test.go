@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"encoding/json"
@@ -33,8 +33,8 @@ func TestARefusedOrderPrintsOnceWhenItsCauseIsMendedAndItsRetryIsADuplicate(t *t
 		assert.Equal(t, got, answerKnown, "the retry got")
 		k.Advance(time.Minute)
 		k.WantPrinted("grill", "A18")
-		assert.True(t, !k.App.Rejects().List()[0].Printed.IsZero(), "it is not marked as printed")
-		clock := k.App.Rejects().List()[0].Time.In(k.App.Zone()).Format("15:04")
+		assert.True(t, !k.App.rejects.List()[0].Printed.IsZero(), "it is not marked as printed")
+		clock := k.App.rejects.List()[0].Time.In(k.App.zone()).Format("15:04")
 		wantText(t, k.lastOf("grill"), "LATE", "refused at "+clock, "Burger")
 	}, "grill")
 }
@@ -98,8 +98,8 @@ func TestWhateverArrivesEachLineIsOnPaperOrKept(t *testing.T) {
 					papers.WriteString(strings.Join(strings.Fields(paper.Text), ""))
 				}
 			}
-			for _, one := range k.App.Rejects().List() {
-				one, err := k.App.Rejects().Get(one.ID)
+			for _, one := range k.App.rejects.List() {
+				one, err := k.App.rejects.Get(one.ID)
 				assert.NoError(t, err)
 				if json.Valid(one.Body) && one.Printed.IsZero() {
 					papers.Write(one.Body)

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"ticketrail/cmd/internal/app"
 	"ticketrail/deploy/assert"
 )
 
@@ -16,7 +15,7 @@ func TestAReloadAppliesTheWholeFileOrNothingAndARefusedFileIsInEveryListing(t *t
 	d := startOnFile(t, grillAndBar)
 	wantSaid := func(refused bool) {
 		t.Helper()
-		metrics, said := d.metrics(), d.StatusLine()+"\n"+strings.Join(wrongOf(d.App), "\n")
+		metrics, said := d.metrics(), d.statusLine()+"\n"+strings.Join(wrongOf(d.App), "\n")
 		value := map[bool]int{true: 0, false: 1}[refused]
 		assert.True(t, strings.Contains(metrics, fmt.Sprintf("\nticketrail_config_last_reload_successful %d\n", value)),
 			"ticketrail_config_last_reload_successful is not", value)
@@ -49,8 +48,8 @@ func TestAReloadAppliesTheWholeFileOrNothingAndARefusedFileIsInEveryListing(t *t
 	d.rewrite(grillYAML+", ", "")
 	d.rewrite("fallback: grill", "fallback: bar")
 	_, err = d.Reload()
-	assert.True(t, err == nil && strings.Contains(d.StatusLine(), "grill: no longer in the configuration"),
-		"without grill", err, d.StatusLine())
+	assert.True(t, err == nil && strings.Contains(d.statusLine(), "grill: no longer in the configuration"),
+		"without grill", err, d.statusLine())
 }
 
 // TestTheLineOfSystemctlStatusReadsNoConfiguration asks as the watchdog does: a file on a disk that hangs must not let
@@ -64,13 +63,13 @@ func TestTheLineOfSystemctlStatusReadsNoConfiguration(t *testing.T) {
 	write("receiver: { listen: \"127.0.0.1:0\" }\nmetrics: { listen: \"\" }\ndisplay: { listen: \"\" }\n" +
 		"admin: { socket: s }\nstorage: { path: t.db }\n" +
 		"venues: [ { id: " + venueID + ", name: Harbour Grill, timezone: UTC } ]\n" + grillOnly)
-	a, err := app.New(t.Context(), app.Options{ConfigPath: path, Log: t.Output(), NoSync: true})
+	a, err := New(t.Context(), Options{ConfigPath: path, Log: t.Output(), NoSync: true})
 	assert.NoError(t, err)
 	defer a.Close()
 
 	write("printer: []")
-	line := a.StatusLine()
+	line := a.statusLine()
 	assert.True(t, !strings.Contains(line, "configuration"), "before somebody looked", line)
-	_, err = a.Findings(t.Context())
-	assert.True(t, err == nil && strings.Contains(a.StatusLine(), "configuration on disk"), err, a.StatusLine())
+	_, err = a.findings(t.Context())
+	assert.True(t, err == nil && strings.Contains(a.statusLine(), "configuration on disk"), err, a.statusLine())
 }

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"encoding/json"
@@ -47,7 +47,7 @@ func TestAManagerChangesSettingsAsIfTheFileHadBeenEditedAndReloaded(t *testing.T
 	if code, body := d.change(printer); code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
-	if now := d.Stations().List()[0]; now.Address != "tcp://127.0.0.1:2" {
+	if now := d.stations.List()[0]; now.Address != "tcp://127.0.0.1:2" {
 		t.Errorf("the station is %+v", now)
 	}
 	now = d.settings()

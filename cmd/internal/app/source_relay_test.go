@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
-	"ticketrail/cmd/internal/app"
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
@@ -68,7 +67,7 @@ type fetchingBox struct {
 	conf    string      // its configuration file
 	token   string      // its token's file
 	printer *virtual.Printer
-	app     *app.App
+	app     *App
 	stop    func()
 	sent    []string // numbers of the orders, in order
 }
@@ -134,7 +133,7 @@ display: { listen: "" }
 
 func (k *fetchingBox) start() {
 	k.Helper()
-	k.app, k.stop = run(k.T, app.Options{ConfigPath: k.conf, Log: k.Output(), Clock: syncedClock{},
+	k.app, k.stop = run(k.T, Options{ConfigPath: k.conf, Log: k.Output(), Clock: syncedClock{},
 		Dialer: func(config.Printer) (transport.Dialer, error) { return k.printer, nil }})
 	k.Cleanup(k.stop)
 }
@@ -167,7 +166,7 @@ func (k *fetchingBox) wantPrinted() {
 func (k *fetchingBox) wantStatus(level finding.Level, text string) {
 	k.Helper()
 	k.eventually(fmt.Sprintf("the status says %s %s", level, text), func() bool {
-		f := k.app.RelayFindings()
+		f := k.app.source.findings(time.Now())
 		return len(f) == 1 && f[0].Level == level && strings.Contains(f[0].String(), text)
 	})
 }

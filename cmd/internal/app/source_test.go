@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"context"
@@ -45,18 +45,18 @@ func TestWhatTheBoxCannotPrintOfTheRelayIsKeptBeforeTheRelayIsTold(t *testing.T)
 		if !errors.Is(err, source.ErrNever) {
 			t.Fatal(err)
 		}
-		k.must(k.App.TakeFromRelay(k.T.Context(), source.Arrival{Refused: &receiver.Reject{
+		k.must(k.App.source.take(k.T.Context(), source.Arrival{Refused: &receiver.Reject{
 			Time: time.Now().Add(-2 * time.Hour), Venue: "another", Code: "invalid_json", Body: []byte("x")}}))
 		// Also when reading it took all the time there was, or it would be read again and again.
 		late, cancel := context.WithCancel(k.T.Context())
 		cancel()
-		err = k.App.TakeFromRelay(late, source.Arrival{Relayed: receiver.Relayed{Venue: venueID,
+		err = k.App.source.take(late, source.Arrival{Relayed: receiver.Relayed{Venue: venueID,
 			Received: time.Now().Add(-4 * time.Hour).UTC(), Body: []byte(`{"records":8}`)}})
 		if !errors.Is(err, source.ErrNever) {
 			t.Fatal(err)
 		}
 		k.Restart()
-		list := k.App.Rejects().List()
+		list := k.App.rejects.List()
 		assert.True(t, len(list) == 3 && list[0].Code == "invalid_json" && list[0].Venue == venueID &&
 			list[1].Size == 13, list)
 		s := k.finding(finding.Fail, "orders")
@@ -73,7 +73,7 @@ func TestADaemonWithoutItsTokenPrintsWhatComesDirectly(t *testing.T) {
 		s := k.finding(finding.Fail, "relay")
 		assert.True(t, strings.HasPrefix(s, want) && strings.Contains(s, "/relay.token: no such file"),
 			"the status says", s)
-		assert.Contains(t, k.App.StatusLine(), "relay: "+want)
+		assert.Contains(t, k.App.statusLine(), "relay: "+want)
 		k.wantMetric(0, "ticketrail_source_up")
 	}, "grill")
 }
@@ -90,12 +90,12 @@ func TestABoxWithoutAWebhookOpensNoPort(t *testing.T) {
 		want := "1 order in the last hour; the last request 1m ago"
 		s := k.finding(finding.OK, "orders")
 		assert.True(t, strings.HasPrefix(s, want), "the status says", s)
-		r := k.App.Report()
+		r := k.App.source.report()
 		assert.True(t, r.Version == admin.ThisBuild().Version && r.Problems == 0, "the relay is told", r)
 		k.must(k.App.Queue().HoldStation(k.T.Context(), "grill", "cleaning"))
-		k.App.Rejects().Keep(receiver.Reject{Time: time.Now(), Code: "schema_mismatch"})
+		k.App.rejects.Keep(receiver.Reject{Time: time.Now(), Code: "schema_mismatch"})
 		k.Advance(time.Minute)
-		if r := k.App.Report(); r.Problems != 2 { // the station on hold, and the refused order
+		if r := k.App.source.report(); r.Problems != 2 { // the station on hold, and the refused order
 			t.Errorf("the relay is told %+v", r)
 		}
 	}, "grill")
@@ -114,7 +114,7 @@ func bodyOf(id, number string, items ...string) string {
 
 // fetched passes on a request that the relay took some time ago.
 func (k *testDaemon) fetched(age time.Duration, body string) error {
-	return k.App.TakeFromRelay(k.T.Context(), source.Arrival{Relayed: receiver.Relayed{Venue: venueID,
+	return k.App.source.take(k.T.Context(), source.Arrival{Relayed: receiver.Relayed{Venue: venueID,
 		Device: device, Received: time.Now().Add(-age).UTC(), Age: age, Body: []byte(body)}})
 }
 
