@@ -2,7 +2,6 @@ package plan
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,22 +62,4 @@ func TestAnExpressionThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.
 	if r.FailureCount != 3 || !strings.HasPrefix(r.Failure, "routes[0].when: records[0].items[0]: failed at ") {
 		t.Errorf("%d failures: %s", r.FailureCount, r.Failure)
 	}
-}
-
-func TestAPlanIsSafeForConcurrentUse(t *testing.T) {
-	p := compile(t, Config{Routes: []Route{{When: `item.courseName == "Drinks"`, To: []string{"bar"}},
-		{When: `any(record.items, .quantity > 1)`, To: []string{"grill"}}}})
-	req := parse(t, burger)
-	want := lines(p.Split(req, harbour, "T1", noon, nil))
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 50 {
-				if got := lines(p.Traced().Split(req, harbour, "T1", noon, nil)); got != want {
-					t.Errorf("got %s, want %s", got, want)
-				}
-			}
-		})
-	}
-	wg.Wait()
 }

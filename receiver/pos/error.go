@@ -21,7 +21,7 @@ const (
 )
 
 const (
-	adviceTell = "if it continues, tell the service provider"
+	adviceTell = "try again later; if it continues, tell the service provider"
 	maxQuote   = 200 // bytes of a text that is shown: two lines of a terminal
 )
 
@@ -71,8 +71,6 @@ func (v *Account) refused(call, path string, status int, body []byte) *Error {
 			"service.token.path, service.me.path and service.labor.prefix"
 	case status == http.StatusBadRequest && call == CallPayrollPeriods:
 		failed.Advice = "check service.payroll.venue_param: the venue's id is sent as " + v.c.o.Payroll.VenueParam
-	case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
-		failed.Advice = "try again later; if it continues, ask the service provider for its limits and troubles"
 	case status < http.StatusBadRequest:
 		failed.Advice = "redirects are not followed with a token; put the address that answers into service.base_url"
 	}

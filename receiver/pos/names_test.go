@@ -291,6 +291,8 @@ func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
 				store.Inject(c.fault)
 				after(7 * time.Hour)
 				n.wantNames("new", jon)
+				n.Use(client(r, Options{}), map[string]bool{harbour: false})
+				n.wantNames("new", jon)
 				if warned := n.logged("WARN", "not stored"); (warned == 0) != (c.name == "works") {
 					t.Errorf("%d warnings", warned)
 				}

@@ -188,15 +188,13 @@ func (x tokenExchange) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // toJSON makes an object of the library's form.
 func toJSON(req *http.Request) {
-	body, _ := io.ReadAll(req.Body) // from memory
-	form, _ := url.ParseQuery(string(body))
+	_ = req.ParseForm() // from memory
 	fields := map[string]string{}
-
-	for name := range form {
-		fields[name] = form.Get(name)
+	for name := range req.PostForm {
+		fields[name] = req.PostForm.Get(name)
 	}
 
-	body, _ = json.Marshal(fields)
+	body, _ := json.Marshal(fields)
 	req.Header.Set("Content-Type", contract.ContentType)
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }

@@ -150,7 +150,7 @@ func TestEachStatusSaysWhatToDoAndIsTriedAgainIfThatMayHelp(t *testing.T) {
 		{403, 1, `ask the service provider for the scope of this call; the token has ["checks:read" "menu:read"]`},
 		{404, 1, "nothing is at /api/v1/labor/payrollperiods: check whether /api belongs to service.base_url"},
 		{418, 1, adviceTell},
-		{429, 3, "try again later; if it continues, ask the service provider for its limits"},
+		{429, 3, "try again later"},
 		{500, 3, "try again later"},
 		{501, 1, "try again later"},
 		{503, 3, "try again later"},

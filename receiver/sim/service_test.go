@@ -28,18 +28,15 @@ func TestATokenIsIssuedToAKnownClientForAnAllowedVenueOnly(t *testing.T) {
 		"wrong id":            {form("client_id", "you"), nil, 401, "invalid_client"},
 		"nobody":              {none, nil, 401, "invalid_client"},
 		"basic, wrong":        {none, basic("me", "guess"), 401, "invalid_client"},
-		"secret twice":        {form(), basic("me", "planted%2Fsecret+%2B"), 400, "invalid_request"},
 		"no venue":            {form("venue_id", ""), nil, 400, "invalid_request"},
 		"unknown venue": {
 			form("venue_id", "11111111-1111-4111-8111-111111111111"), nil, 403, "access_denied",
 		},
 		"venue in capitals":        {form("venue_id", strings.ToUpper(venueA)), nil, 200, ""},
 		"venue under another name": {form("venue_id", "", "venue", venueA), nil, 400, "invalid_request"},
-		"no grant type":            {form("grant_type", ""), nil, 400, "invalid_request"},
 		"refresh":                  {form("grant_type", "refresh_token"), nil, 400, "unsupported_grant_type"},
 		"scope it has":             {form("scope", "menu:read"), nil, 200, ""},
 		"scope it has not":         {form("scope", "menu:write"), nil, 400, "invalid_scope"},
-		"a field twice":            {url.Values{"venue_id": {venueA, venueB}}, nil, 400, "invalid_request"},
 		"json": {form(), func(r *http.Request) {
 			r.Header.Set("Content-Type", "application/json")
 		}, 400, "invalid_request"},
