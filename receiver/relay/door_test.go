@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver"
 	"ticketrail/receiver/source"
 )
@@ -33,9 +34,7 @@ func TestARequestThatCannotBeStoredIsTriedAgainAndNothingOvertakesIt(t *testing.
 	}
 	b.run(t, openDoor(t, s), venue)
 	wantInOrder(t, b.wait(t, 4))
-	if failures != 2 {
-		t.Errorf("it failed %d times, want 2", failures)
-	}
+	assert.Equal(t, failures, 2)
 }
 
 func TestWhatCanNeverBeTakenIsNotSentAgain(t *testing.T) {
@@ -52,9 +51,7 @@ func TestWhatCanNeverBeTakenIsNotSentAgain(t *testing.T) {
 	}
 	accept(t, s, request(venue, "bad", "soup"))
 	m, err := s.refusedMessage(receiver.Reject{Venue: venue, Code: string(receiver.InvalidJSON), Body: []byte("x")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	m.Data = []byte("no JSON")
 	if _, err := s.js.PublishMsg(t.Context(), m); err != nil {
 		t.Fatal(err)
@@ -147,19 +144,16 @@ func TestTheRelaysAndTheBoxKnowHowFarItIsBehind(t *testing.T) {
 func TestABoxThatWaitsCostsTheServersNothing(t *testing.T) {
 	s, venue, d := oneVenue(t)
 	asked, err := s.nc.SubscribeSync("$JS.API.CONSUMER.MSG.NEXT." + StreamName + ".*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	b := runBox(t, d, venue)
 	waitFor(t, "the box waits", func() bool { return d.waits(venue) == 1 })
-	if n, _, err := asked.Pending(); err != nil || n != 0 {
-		t.Errorf("while nothing is there the consumer was asked %d times: %v", n, err)
-	}
+	n, _, err := asked.Pending()
+	assert.NoError(t, err)
+	assert.Equal(t, n, 0, "while nothing is there the consumer was asked")
 	accept(t, s, request(venue, "0", "soup"))
 	b.wait(t, 1)
-	if n, _, err := asked.Pending(); err != nil || n == 0 {
-		t.Errorf("the test does not see that the consumer is asked: %v", err)
-	}
+	n, _, err = asked.Pending()
+	assert.True(t, err == nil && n > 0, "the test does not see that the consumer is asked", err)
 }
 
 // TestAfterABoxDiedNothingOvertakesWhatItHad: also when it died after its own commit, and at another relay.
@@ -189,9 +183,7 @@ func TestWhatTheServersDoNotConfirmIsNotAcknowledged(t *testing.T) {
 	_, h, _ := d.ask(t, "GET", source.PathNext, tokenOf(venue), "")
 	e.Stop()
 	ack := fmt.Sprintf(`{"handle":%q,"result":"stored"}`, h.Get(source.HeaderHandle))
-	if status, _, _ := d.ask(t, "POST", source.PathAck, tokenOf(venue), ack); status != http.StatusServiceUnavailable {
-		t.Errorf("it is answered %d", status)
-	}
+	d.wantStatus(t, http.StatusServiceUnavailable, "POST", source.PathAck, tokenOf(venue), ack)
 	e.Start()
 	waitFor(t, "it is acknowledged then", func() bool {
 		status, _, _ := d.ask(t, "POST", source.PathAck, tokenOf(venue), ack)
@@ -205,15 +197,9 @@ func TestARelayThatStopsKeepsNoBoxWaiting(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	answered := d.poll(t, venue)
 	stop()
-	if err := d.Run(stopping); err != nil {
-		t.Error(err)
-	}
-	if got := <-answered; got != http.StatusNoContent {
-		t.Errorf("it is answered %d", got)
-	}
-	if got, _, _ := d.ask(t, "GET", source.PathNext, tokenOf(venue), ""); got == http.StatusOK {
-		t.Errorf("a new one is answered %d", got)
-	}
+	assert.NoError(t, d.Run(stopping))
+	assert.Equal(t, <-answered, http.StatusNoContent)
+	d.wantStatus(t, http.StatusTooManyRequests, "GET", source.PathNext, tokenOf(venue), "")
 }
 
 // poll has a box wait, and returns how it is answered.
@@ -250,6 +236,13 @@ func (r *relay) ask(t *testing.T, method, path, token, body string) (status int,
 	return resp.StatusCode, resp.Header, string(b)
 }
 
+// wantStatus asks, and wants this status.
+func (r *relay) wantStatus(t *testing.T, want int, method, path, token, body string) {
+	t.Helper()
+	status, _, text := r.ask(t, method, path, token, body)
+	assert.Equal(t, status, want, method, path, token, text)
+}
+
 // waits is how many polls of a venue wait.
 func (r *relay) waits(venue string) int {
 	r.mu.Lock()
@@ -280,8 +273,6 @@ func siteOf(t *testing.T, s *Stream, boxes map[string]Box, venue string, n uint6
 func wantInOrder(t *testing.T, took []source.Arrival) {
 	t.Helper()
 	for i, a := range took {
-		if a.ID != fmt.Sprint(i) {
-			t.Errorf("request %d is %q", i, a.ID)
-		}
+		assert.Equal(t, a.ID, fmt.Sprint(i))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/relay/natstest"
 )
@@ -53,9 +54,7 @@ func TestARequestThatDiedWithItsLeaderIsNoDuplicate(t *testing.T) {
 	restart(t, others, c[leader])
 	wantReceipt(t, "the retry", first, one, ticket.Receipt{Duplicate: true})
 	state, err := first.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	if state.Messages != 1 || state.Servers != 3 {
 		t.Errorf("the stream is %+v, want one message", state)
 	}

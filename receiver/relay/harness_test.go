@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/relay/natstest"
@@ -33,9 +34,7 @@ func connect(t *testing.T, urls ...string) *nats.Conn {
 	servers.ReconnectWait, servers.ReconnectJitter = 50*time.Millisecond, 50*time.Millisecond
 	servers.PingInterval, servers.MaxPingsOut, servers.Timeout = time.Second, 2, testTime
 	nc, err := servers.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	t.Cleanup(nc.Close)
 	return nc
 }

@@ -1,16 +1,22 @@
 package relay
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
+
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/source"
 )
 
@@ -28,9 +34,7 @@ func TestAHandleEndsOnlyTheRequestOfItsVenue(t *testing.T) {
 	ack := func(token, handle, result string) int {
 		t.Helper()
 		body, err := json.Marshal(source.Ack{Handle: handle, Result: result})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		status, _, _ := other.ask(t, "POST", source.PathAck, token, string(body))
 		return status
 	}
@@ -47,22 +51,15 @@ func TestAHandleEndsOnlyTheRequestOfItsVenue(t *testing.T) {
 		"that of another one": {tokenOf(theirs), handle, source.Stored},
 		"another result":      {tokenOf(mine), handle, "+NXT"},
 	} {
-		if got := ack(wrong[0], wrong[1], wrong[2]); got != http.StatusBadRequest {
-			t.Errorf("%s is answered %d", what, got)
-		}
+		assert.Equal(t, ack(wrong[0], wrong[1], wrong[2]), http.StatusBadRequest, what)
 	}
 	siteOf(t, s, nil, mine, 2)
 	siteOf(t, s, nil, theirs, 2)
 	for range 2 { // the answer to the first may be lost
-		if got := ack(tokenOf(mine), handle, source.Stored); got != http.StatusNoContent {
-			t.Errorf("the right one is answered %d", got)
-		}
+		assert.Equal(t, ack(tokenOf(mine), handle, source.Stored), http.StatusNoContent, "the right one")
 		siteOf(t, s, nil, mine, 1)
 	}
-	b := runBox(t, other, mine)
-	if took := b.wait(t, 1); took[0].ID != "second" {
-		t.Errorf("then the box gets %q", took[0].ID)
-	}
+	assert.Equal(t, runBox(t, other, mine).wait(t, 1)[0].ID, "second")
 }
 
 // TestOfTwoBoxesWithOneTokenEachRequestIsWithOne: and the relays say that there are two.
@@ -113,9 +110,7 @@ func TestAnotherProcessOfTheSameBoxIsNoSecondBox(t *testing.T) {
 		b.wait(t, 1)
 		stop()
 	}
-	if !d.Boxes()[venue].TwoBoxes.IsZero() {
-		t.Error("a box that was started three times is taken for two")
-	}
+	assert.True(t, d.Boxes()[venue].TwoBoxes.IsZero(), "a box that was started three times is taken for two")
 }
 
 func TestARenewedTokenEndsTheOneBeforeAlsoOfABoxThatWaits(t *testing.T) {
@@ -124,13 +119,9 @@ func TestARenewedTokenEndsTheOneBeforeAlsoOfABoxThatWaits(t *testing.T) {
 	d := openDoor(t, s)
 	answered := d.poll(t, venue)
 	d.SetVenues([]VenueEntry{{ID: venue, Token: Hash("new")}, {ID: other, Token: "no token"}}, true)
-	if got := <-answered; got != http.StatusUnauthorized {
-		t.Errorf("a box that waited is answered %d", got)
-	}
+	assert.Equal(t, <-answered, http.StatusUnauthorized, "a box that waited")
 	for token, want := range map[string]int{tokenOf(venue): 401, "new": 204, tokenOf(other): 401, "": 401} {
-		if got, _, _ := d.ask(t, "HEAD", source.PathNext, token, ""); got != want {
-			t.Errorf("%q is answered %d, want %d", token, got, want)
-		}
+		d.wantStatus(t, want, "HEAD", source.PathNext, token, "")
 	}
 }
 
@@ -141,9 +132,8 @@ func TestABoxIsToldThatItsTokenIsOfAnotherVenue(t *testing.T) {
 	accept(t, s, request(mine, "a", "soup"))
 	o := source.Options{URL: d.url, Venue: theirs, Transport: new(http.Transport),
 		Token: func() (string, error) { return tokenOf(mine), nil }}
-	if _, err := source.Waiting(t.Context(), o); err == nil {
-		t.Error("it may fetch what it would print for another venue")
-	}
+	_, err := source.Waiting(t.Context(), o)
+	assert.True(t, errors.Is(err, source.ErrToken), "it would print the orders of another venue", err)
 	o.Venue = mine
 	waitFor(t, "with its own it is told how many wait", func() bool {
 		n, err := source.Waiting(t.Context(), o)
@@ -159,19 +149,13 @@ func TestWhoHasNoTokenIsToldSoAFewTimes(t *testing.T) {
 		for _, path := range []string{source.PathNext, source.PathAck} {
 			method := map[string]string{source.PathNext: "GET", source.PathAck: "POST"}[path]
 			status, _, text := d.ask(t, method, path, fmt.Sprint("guess ", i), "{}")
-			if strings.Contains(text, venue) {
-				t.Errorf("it learns of a venue: %s", text)
-			}
+			assert.True(t, !strings.Contains(text, venue), "it learns of a venue", text)
 			got[status]++
 		}
 	}
 	// On a machine that is slow some more are answered.
-	if got[401] < wrongAtOnce || got[429] == 0 || got[401]+got[429] != 4*wrongAtOnce {
-		t.Errorf("the answers are %v", got)
-	}
-	if status, _, _ := d.ask(t, "HEAD", source.PathNext, tokenOf(venue), ""); status != http.StatusNoContent {
-		t.Errorf("a box with its token is answered %d", status)
-	}
+	assert.True(t, got[401] >= wrongAtOnce && got[429] > 0 && got[401]+got[429] == 4*wrongAtOnce, got)
+	d.wantStatus(t, http.StatusNoContent, "HEAD", source.PathNext, tokenOf(venue), "")
 }
 
 // TestAThousandPollsOfAVenueLeaveTheOthersAlone: each is answered, most of them that they are too many.
@@ -212,7 +196,85 @@ func TestAnAcknowledgementOf8MiBIsNotRead(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer "+tokenOf(venue))
 	w := httptest.NewRecorder()
 	d.Handler().ServeHTTP(w, r)
-	if w.Code != http.StatusBadRequest || body.Len() < 8<<20-2*maxAck {
-		t.Errorf("it is answered %d, with %d bytes unread", w.Code, body.Len())
+	assert.True(t, w.Code == http.StatusBadRequest && body.Len() > 8<<20-2*maxAck, w.Code, body.Len())
+}
+
+// TestATokenThatEndsWhileItsPollBeginsGetsNothing: it was looked at before it ended, and waits after it.
+func TestATokenThatEndsWhileItsPollBeginsGetsNothing(t *testing.T) {
+	_, venue, d := oneVenue(t)
+	r := httptest.NewRequest("GET", source.PathNext, nil)
+	r.Header.Set("Authorization", "Bearer "+tokenOf(venue))
+	p, ok := d.admit(httptest.NewRecorder(), r)
+	assert.True(t, ok, "it is not let in")
+	d.SetVenues(nil, true)
+	_, p.end = context.WithCancelCause(t.Context())
+	assert.Equal(t, d.enter(p), errRevoked.Error())
+}
+
+// TestAPollHasAnEndForBothDirections and one that a large request can keep over a slow line.
+func TestAPollHasAnEndForBothDirections(t *testing.T) {
+	s, venue, d := oneVenue(t)
+	accept(t, s, request(venue, "large", strings.Repeat("x", 512<<10)))
+	r := httptest.NewRequest("GET", source.PathNext, nil)
+	r.Header.Set("Authorization", "Bearer "+tokenOf(venue))
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	start := time.Now()
+	d.Handler().ServeHTTP(w, r)
+	assert.True(t, w.Code == http.StatusOK && w.Header().Get("Cache-Control") == "no-store", w.Code, w.Header())
+	assert.True(t, !w.read.IsZero(), "who announces a body and does not send it keeps the connection for ever")
+	assert.True(t, w.write.Sub(start) >= time.Minute, "for half a megabyte", w.write.Sub(start))
+}
+
+// TestWhoShowsAWrongTokenAndSendsNoBodyKeepsNoConnectionForLong: an address has so many, and others wait.
+func TestWhoShowsAWrongTokenAndSendsNoBodyKeepsNoConnectionForLong(t *testing.T) {
+	_, s := oneNode(t)
+	d := openDoor(t, s)
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	d.Handler().ServeHTTP(w, httptest.NewRequest("POST", source.PathAck, strings.NewReader("{}")))
+	assert.True(t, w.Code == http.StatusUnauthorized && !w.read.IsZero(), w.Code, w.read)
+}
+
+// TestWhoReadsSlowlyKeepsAFewRequestsInMemory: the same one is handed out every few seconds. Only the newest poll
+// waits.
+func TestWhoReadsSlowlyKeepsAFewRequestsInMemory(t *testing.T) {
+	_, venue, d := oneVenue(t)
+	in, ended := 0, 0
+	for range 2 * pollsOfVenue { // none of which is written to its end
+		p := &poll{venue: venue, room: d.room(venue), token: Hash(tokenOf(venue)), end: func(error) { ended++ }}
+		if d.enter(p) == "" {
+			in++
+		}
 	}
+	assert.Equal(t, in, pollsOfVenue, "in memory")
+	assert.Equal(t, ended, in-1)
+}
+
+// deadlines notes the deadlines of a connection.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read, write time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error  { d.read = t; return nil }
+func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = t; return nil }
+
+// TestWhoAsksAgainAndAgainHowMuchWaitsIsToldToWait: each time the servers are asked.
+func TestWhoAsksAgainAndAgainHowMuchWaitsIsToldToWait(t *testing.T) {
+	_, venue, d := oneVenue(t)
+	status := 0
+	for end := time.Now().Add(testTime); status != http.StatusTooManyRequests && time.Now().Before(end); {
+		status, _, _ = d.ask(t, "HEAD", source.PathNext, tokenOf(venue), "")
+	}
+	assert.Equal(t, status, http.StatusTooManyRequests)
+}
+
+// TestABoxWithAnOldTokenIsAlwaysToldSo: it tries about every five seconds, and gives advice only when told why.
+func TestABoxWithAnOldTokenIsAlwaysToldSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limit := rate.NewLimiter(wrongPerSecond, wrongAtOnce)
+		for i := range 1000 {
+			assert.True(t, limit.AllowN(time.Now(), 100), i) // boxes
+			time.Sleep(5 * time.Second)
+		}
+	})
 }

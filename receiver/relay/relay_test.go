@@ -119,13 +119,9 @@ func TestARefusedFloodLeavesTheStreamToOrders(t *testing.T) {
 	}
 	accept(t, s, request(venue, "order", "soup"))
 	state, err := s.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	most := uint64(1 + (keepBurst+float64(keepRate)*(time.Since(start).Seconds()+1))/keepWork)
-	if state.Messages > most {
-		t.Errorf("%d messages are stored, want at most %d", state.Messages, most)
-	}
+	assert.True(t, state.Messages <= most, state.Messages, most)
 }
 
 func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
@@ -145,12 +141,8 @@ func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 		return err
 	}
 	err := try(big)
-	if got := Classify(err); got != receiver.StorageFull {
-		t.Errorf("code %s (%v), want %s", got, err, receiver.StorageFull)
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it was tried until the time was over: %v", err)
-	}
+	assert.Equal(t, Classify(err), receiver.StorageFull, err)
+	assert.True(t, !errors.Is(err, context.DeadlineExceeded), "it was tried until the time was over", err)
 	for _, size := range []int{1000, 1} { // until nothing more fits, not even the retry of the first
 		for i := 0; ; i++ {
 			r := request(venue, fmt.Sprintf("%d-%d", size, i), strings.Repeat("x", size))
@@ -158,24 +150,16 @@ func TestAFullStreamRefusesWhatIsNewAndKnowsWhatItHas(t *testing.T) {
 				break
 			}
 		}
-		if got := Classify(err); got != receiver.StorageFull {
-			t.Errorf("code %s (%v), want %s", got, err, receiver.StorageFull)
-		}
+		assert.Equal(t, Classify(err), receiver.StorageFull, err)
 	}
-	if got := accept(t, s, first); !got.Duplicate {
-		t.Error("a retry of what is stored is not known")
-	}
+	assert.True(t, accept(t, s, first).Duplicate, "a retry of what is stored is not known")
 }
 
 func TestWithoutAConnectionOpenSaysThatNoServerIsReached(t *testing.T) {
 	nc, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	defer nc.Close()
-	if err := New(nc, testOptions(1)).Open(t.Context()); !errors.Is(err, errNoServer) {
-		t.Errorf("error %v, want %v", err, errNoServer)
-	}
+	assert.Equal(t, New(nc, testOptions(1)).Open(t.Context()), errNoServer)
 }
 
 func TestAServerThatTakesOnlySmallBodiesIsRefusedAtTheStart(t *testing.T) {
@@ -183,9 +167,7 @@ func TestAServerThatTakesOnlySmallBodiesIsRefusedAtTheStart(t *testing.T) {
 	nc := connect(t, e.URL())
 	o := testOptions(1)
 	o.MaxBody = nc.MaxPayload()
-	if err := New(nc, o).Open(t.Context()); err == nil || !strings.Contains(err.Error(), "max_payload") {
-		t.Errorf("error %v, want one that names max_payload", err)
-	}
+	assert.Contains(t, fmt.Sprint(New(nc, o).Open(t.Context())), "max_payload")
 	o.MaxBody = nc.MaxPayload() - headroom
 	s := openWith(t, nc, o)
 	venue := addVenue(t, s)
@@ -196,9 +178,7 @@ func TestAServerThatTakesOnlySmallBodiesIsRefusedAtTheStart(t *testing.T) {
 	if a := b.wait(t, 1)[0]; !bytes.Equal(a.Body, r.Body) || a.Device != r.Device {
 		t.Errorf("%d bytes arrived, want the %d that were sent", len(a.Body), len(r.Body))
 	}
-	if got := accept(t, s, r); !got.Duplicate {
-		t.Error("the retry of the largest body is not known")
-	}
+	assert.True(t, accept(t, s, r).Duplicate, "the retry of the largest body is not known")
 	s.Keep(receiver.Reject{Venue: venue, Code: string(receiver.BodyTooLarge), Body: r.Body})
 	if a := b.wait(t, 2)[1]; a.Refused == nil || !a.Refused.Truncated {
 		t.Errorf("of the largest refused body arrived %+v, want its beginning", a.Refused)
@@ -207,22 +187,14 @@ func TestAServerThatTakesOnlySmallBodiesIsRefusedAtTheStart(t *testing.T) {
 
 func TestAStreamThatCannotBeMadeAsItMustBeIsAnErrorThatSaysWhatDiffers(t *testing.T) {
 	_, s := oneNode(t)
-	err := New(s.nc, testOptions(3)).Open(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "Replicas is 1, want 3") {
-		t.Errorf("three replicas on one node: error %v, want one that says what differs", err)
-	}
+	assert.Contains(t, fmt.Sprint(New(s.nc, testOptions(3)).Open(t.Context())), "Replicas is 1, want 3")
 
-	if err := s.js.DeleteStream(t.Context(), StreamName); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, s.js.DeleteStream(t.Context(), StreamName))
 	foreign := jetstream.StreamConfig{Name: StreamName, Subjects: []string{"x"}, Retention: jetstream.WorkQueuePolicy}
-	if _, err := s.js.CreateStream(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.js.CreateStream(t.Context(), foreign)
+	assert.NoError(t, err)
 	err = New(s.nc, testOptions(1)).Open(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "Retention is WorkQueue, want Limits") {
-		t.Errorf("a work queue: error %v, want one that says what differs", err)
-	}
+	assert.Contains(t, fmt.Sprint(err), "Retention is WorkQueue, want Limits")
 }
 
 // TestAnOldConfigurationOfARelayDeletesNoOrder: a stale copy had every order deleted that was older than its max_age.
@@ -273,9 +245,7 @@ func TestAStreamThatWouldForgetOrdersIsChangedAlsoIfItsDiskIsTooSmall(t *testing
 
 	s := openWith(t, nc, testOptions(1))
 	got := s.stream.CachedInfo().Config
-	if got.Discard != jetstream.DiscardNew || got.MaxBytes != 1<<20 {
-		t.Errorf("%v, %d bytes", got.Discard, got.MaxBytes)
-	}
+	assert.True(t, got.Discard == jetstream.DiscardNew && got.MaxBytes == 1<<20, got.Discard, got.MaxBytes)
 }
 
 func TestAnErrorOfTheStreamIsAnswered503(t *testing.T) {
@@ -285,26 +255,18 @@ func TestAnErrorOfTheStreamIsAnswered503(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err := s.Accept(ctx, request(venue, "a", "soup"))
-	if got := Classify(err); got != receiver.TooSlow {
-		t.Errorf("no server: code %s (%v), want %s", got, err, receiver.TooSlow)
-	}
-	if got := Classify(errDisk); got != receiver.StorageFailed {
-		t.Errorf("another error: code %s, want %s", got, receiver.StorageFailed)
-	}
+	assert.Equal(t, Classify(err), receiver.TooSlow, err)
+	assert.Equal(t, Classify(errDisk), receiver.StorageFailed)
 }
 
 // TestTheServersHaveTheRulesOnWhichThePromisesStand: a 200, and the order over a crash of a box.
 func TestTheServersHaveTheRulesOnWhichThePromisesStand(t *testing.T) {
 	_, s := oneNode(t)
 	stream, err := s.stream.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	venue := addVenue(t, s)
 	consumer, err := s.stream.Consumer(t.Context(), venue)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	wantStream, wantConsumer := stream.Config, consumer.CachedInfo().Config // the rest is the servers'
 	wantStream.Retention, wantStream.Storage = jetstream.LimitsPolicy, jetstream.FileStorage
 	wantStream.Discard, wantStream.DiscardNewPerSubject, wantStream.MaxMsgsPerSubject = jetstream.DiscardNew, true, 1
@@ -316,4 +278,40 @@ func TestTheServersHaveTheRulesOnWhichThePromisesStand(t *testing.T) {
 	if d := cmp.Diff(wantStream, stream.Config) + cmp.Diff(wantConsumer, consumer.CachedInfo().Config); d != "" {
 		t.Error(d)
 	}
+}
+
+// TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays: a relay that does not start takes no orders.
+func TestMoreRoomThanTheServersHaveIsRefusedAndTheLimitOfBeforeStays(t *testing.T) {
+	nc := connect(t, urls(cluster(t, 8<<20))...)
+	o := testOptions(3)
+	o.MaxBytes = 16 << 20
+	assert.Contains(t, fmt.Sprint(New(nc, o).Open(t.Context())), "nats.max_bytes is more than")
+	o.MaxBytes = 4 << 20
+	s := openWith(t, nc, o)
+	venue := addVenue(t, s)
+	var log queuetest.Log
+	o.MaxBytes, o.Logger = 16<<20, slog.New(slog.NewTextHandler(&log, nil))
+	s = openWith(t, nc, o)
+	accept(t, s, request(venue, "a", "soup"))
+	state, err := s.State(t.Context())
+	if err != nil || state.MaxBytes != 4<<20 {
+		t.Errorf("the stream has %+v, %v, want the limit of before", state, err)
+	}
+	assert.Contains(t, log.String(), "MaxBytes is 4194304, want 16777216")
+}
+
+func TestTheLogSaysOnceWhyRequestsCannotBeStored(t *testing.T) {
+	e, _ := oneNode(t)
+	var log queuetest.Log
+	o := testOptions(1)
+	o.MaxBytes, o.Shrink, o.Logger = 8<<10, true, slog.New(slog.NewTextHandler(&log, nil))
+	s := openWith(t, connect(t, e.URL()), o)
+	venue := addVenue(t, s)
+	for i := range 3 {
+		if _, err := s.Accept(t.Context(), request(venue, fmt.Sprint(i), strings.Repeat("x", 9<<10))); err == nil {
+			t.Fatal("a full stream takes an order")
+		}
+	}
+	accept(t, s, request(venue, "a", "soup"))
+	assert.Equal(t, strings.Count(log.String(), "raise nats.max_bytes"), 1, &log)
 }

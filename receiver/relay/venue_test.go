@@ -13,7 +13,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/relay/natstest"
+	"ticketrail/receiver/source"
 )
 
 func TestEveryRelayHearsOfAVenueThatIsAddedChangedOrRemoved(t *testing.T) {
@@ -34,9 +36,7 @@ func TestEveryRelayHearsOfAVenueThatIsAddedChangedOrRemoved(t *testing.T) {
 	}
 	put := func(v VenueEntry) {
 		t.Helper()
-		if err := s.PutVenue(t.Context(), v); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, s.PutVenue(t.Context(), v))
 	}
 	first := VenueEntry{ID: uuid.NewString()}
 	put(first)
@@ -56,13 +56,9 @@ func TestEveryRelayHearsOfAVenueThatIsAddedChangedOrRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.RemoveVenue(t.Context(), first.ID); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, s.RemoveVenue(t.Context(), first.ID))
 	want("removed", full)
-	if err := s.RemoveVenue(t.Context(), uuid.NewString()); err == nil {
-		t.Error("no venue was removed without an error")
-	}
+	assert.True(t, s.RemoveVenue(t.Context(), uuid.NewString()) != nil, "no venue was removed without an error")
 }
 
 // TestARelayLooksAtTheVenuesAfterItWasCutOff: nothing was heard meanwhile.
@@ -87,20 +83,14 @@ func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
 	first.wait(t, 1)
 	stop()
 	accept(t, s, request(venue, "b", "soup"))
-	if err := s.RemoveVenue(t.Context(), venue); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, s.RemoveVenue(t.Context(), venue))
 	sites, removed, err := s.Sites(t.Context(), nil)
 	if len(sites) > 0 || !slices.Equal(removed, []string{venue}) || err != nil {
 		t.Errorf("there are %v, and %v was removed: %v", sites, removed, err)
 	}
 	d.letIn(t)
-	if status, _, _ := d.ask(t, "HEAD", "/v1/next", tokenOf(venue), ""); status != http.StatusUnauthorized {
-		t.Errorf("its box is answered %d", status)
-	}
-	if err := s.PutVenue(t.Context(), VenueEntry{ID: venue, Token: Hash(tokenOf(venue))}); err != nil {
-		t.Fatal(err)
-	}
+	d.wantStatus(t, http.StatusUnauthorized, "HEAD", source.PathNext, tokenOf(venue), "")
+	assert.NoError(t, s.PutVenue(t.Context(), VenueEntry{ID: venue, Token: Hash(tokenOf(venue))}))
 	d.letIn(t)
 	accept(t, s, request(venue, "c", "soup"))
 	second := runBox(t, d, venue)
@@ -116,9 +106,7 @@ func TestAVenueThatWasRemovedLeavesNothingForEver(t *testing.T) {
 	o.MaxAge = time.Second
 	s := openWith(t, connect(t, e.URL()), o)
 	venue := addVenue(t, s)
-	if err := s.RemoveVenue(t.Context(), venue); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, s.RemoveVenue(t.Context(), venue))
 	waitFor(t, "its consumer has ended", func() bool {
 		_, err := s.stream.Consumer(t.Context(), venue)
 		return errors.Is(err, jetstream.ErrConsumerNotFound)

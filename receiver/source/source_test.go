@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 // TestWhoAnswersLikeNoRelayGivesNoOrderAndIsNotAskedInACircle: a page for every address, at a wrong url.
@@ -30,9 +32,7 @@ func TestWhoAnswersLikeNoRelayGivesNoOrderAndIsNotAskedInACircle(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			cancel = stop
-			if err := s.Run(ctx); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, s.Run(ctx))
 			if st := s.Status(); taken > 0 || asked > 60 || st.Down.IsZero() || st.Err == nil {
 				t.Errorf("after %d it was asked %d times and has given %d orders; the status is %+v", status, asked,
 					taken, st)
@@ -85,9 +85,7 @@ func TestALargeRequestComesOverASlowLine(t *testing.T) {
 			cancel()
 			return nil
 		})
-		if err := s.Run(ctx); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Run(ctx))
 		if taken != size {
 			t.Errorf("%d bytes were taken, want %d; %v", taken, size, s.Status().Err)
 		}

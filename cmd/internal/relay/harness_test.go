@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/relay/natstest"
@@ -46,9 +47,7 @@ func newCloud(t *testing.T) *cloud {
 receiver: { secret_file: relay.secret, external_url: "https://orders.example.com" }
 nats: { urls: [ "` + c.server.URL() + `" ], password_file: nats.password, replicas: 1, max_bytes: 64MiB }
 `} {
-		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600))
 	}
 	return c
 }
@@ -65,9 +64,7 @@ func opened(t *testing.T) (*cloud, *Admin) {
 func (c *cloud) open() (stream *store.Stream) {
 	c.Helper()
 	nc, err := connect(c.load().NATS, slog.New(slog.DiscardHandler))
-	if err != nil {
-		c.Fatal(err)
-	}
+	assert.NoError(c, err)
 	c.Cleanup(nc.Close)
 	stream = store.New(nc, storeOptions(c.load(), false, slog.New(slog.DiscardHandler)))
 	c.until("the stream is there", func() error { return stream.Open(c.Context()) })
@@ -77,9 +74,7 @@ func (c *cloud) open() (stream *store.Stream) {
 func (c *cloud) load() *config.Relay {
 	c.Helper()
 	conf, err := config.LoadRelay(c.conf)
-	if err != nil {
-		c.Fatal(err)
-	}
+	assert.NoError(c, err)
 	return conf
 }
 
@@ -87,12 +82,8 @@ func (c *cloud) load() *config.Relay {
 func (c *cloud) edit(old, now string) {
 	c.Helper()
 	text, err := os.ReadFile(c.conf)
-	if err != nil {
-		c.Fatal(err)
-	}
-	if err := os.WriteFile(c.conf, []byte(strings.Replace(string(text), old, now, 1)), 0o600); err != nil {
-		c.Fatal(err)
-	}
+	assert.NoError(c, err)
+	assert.NoError(c, os.WriteFile(c.conf, []byte(strings.Replace(string(text), old, now, 1)), 0o600))
 }
 
 func (c *cloud) admin() *Admin {
@@ -138,9 +129,7 @@ func (c *cloud) start(wait bool) *runningRelay {
 	c.Helper()
 	listen := func() net.Listener {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			c.Fatal(err)
-		}
+		assert.NoError(c, err)
 		return l
 	}
 	webhook, metrics := listen(), listen()
@@ -214,17 +203,13 @@ func (r *runningRelay) post(venue, id, item string) (status int) {
 	body := fmt.Sprintf(`{"status":"SUCCESS","count":1,"records":[{"id":%q,"retryCount":0,`+
 		`"items":[{"id":"1","name":%q}]}]}`, id, item)
 	req, err := http.NewRequest("POST", r.url, strings.NewReader(body))
-	if err != nil {
-		r.c.Fatal(err)
-	}
+	assert.NoError(r.c, err)
 	for k, v := range map[string]string{"Content-Type": "application/json", "x-svc-venueid": venue,
 		"x-svc-device-id": "T1"} {
 		req.Header.Set(k, v)
 	}
 	resp, err := theService.Do(req)
-	if err != nil {
-		r.c.Fatal(err)
-	}
+	assert.NoError(r.c, err)
 	resp.Body.Close()
 	return resp.StatusCode
 }
@@ -232,13 +217,9 @@ func (r *runningRelay) post(venue, id, item string) (status int) {
 func (r *runningRelay) get(path string) (status int, text string) {
 	r.c.Helper()
 	resp, err := theService.Get(r.metrics + path)
-	if err != nil {
-		r.c.Fatal(err)
-	}
+	assert.NoError(r.c, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.c.Fatal(err)
-	}
+	assert.NoError(r.c, err)
 	return resp.StatusCode, string(b)
 }

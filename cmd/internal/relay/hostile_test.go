@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/source"
@@ -24,9 +25,7 @@ func TestAVenueThatARelayDoesNotKnowIsRefusedOnlyIfItsListIsNew(t *testing.T) {
 	s := &server{nc: a.nc, entries: map[string]store.VenueEntry{grill: {}}}
 	may := func(want bool, when string) {
 		t.Helper()
-		if got := s.mayBeNewVenue(t.Context(), bar); got != want {
-			t.Errorf("%s: %v, want %v", when, got, want)
-		}
+		assert.Equal(t, s.mayBeNewVenue(t.Context(), bar), want, when)
 	}
 	may(true, "nothing was read")
 	s.last.Store(&Overview{At: time.Now().Add(-2 * lookEvery)})
@@ -45,20 +44,12 @@ func TestAVenueThatARelayDoesNotKnowIsRefusedOnlyIfItsListIsNew(t *testing.T) {
 func TestWhenTheServersHaveLostTheStreamARelayMakesItAnew(t *testing.T) {
 	c, a := opened(t)
 	file := filepath.Join(c.dir, "grill.token")
-	if err := a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file))
 	r := c.start(true)
 	js, err := jetstream.New(a.nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := js.DeleteStream(t.Context(), store.StreamName); err != nil {
-		t.Fatal(err)
-	}
-	if status := r.settled(grill, "a", "Burger"); status != http.StatusOK {
-		t.Errorf("an order is answered %d", status)
-	}
+	assert.NoError(t, err)
+	assert.NoError(t, js.DeleteStream(t.Context(), store.StreamName))
+	assert.Equal(t, r.settled(grill, "a", "Burger"), http.StatusOK)
 	c.until("the box has an order to fetch", func() error {
 		n, err := source.Waiting(t.Context(), source.Options{URL: r.boxes, Venue: grill,
 			Transport: source.Transport(), Token: config.Source{TokenFile: file}.Token})
@@ -73,14 +64,10 @@ func TestWhenTheServersHaveLostTheStreamARelayMakesItAnew(t *testing.T) {
 func TestServersWithoutAnyVenueHaveLostThem(t *testing.T) {
 	c := newCloud(t)
 	r := c.start(true)
-	if status := r.post(grill, "a", "Burger"); status != http.StatusServiceUnavailable {
-		t.Errorf("an order is answered %d", status)
-	}
+	assert.Equal(t, r.post(grill, "a", "Burger"), http.StatusServiceUnavailable)
 	_, err := source.Waiting(t.Context(), source.Options{URL: r.boxes, Venue: grill, Transport: source.Transport(),
 		Token: func() (string, error) { return "token", nil }})
-	if err == nil || errors.Is(err, source.ErrToken) {
-		t.Errorf("a box is told %v", err)
-	}
+	assert.True(t, err != nil && !errors.Is(err, source.ErrToken), err)
 }
 
 // TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored and is again when the stream takes orders, not when it looks next
@@ -112,18 +99,14 @@ func TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored(t *testing.T) {
 		return nil
 	})
 	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-done)
 }
 
 // TestAStatusSaysWhatItCouldReadAndWhichNodeItCouldNot, and leaves the stream as it is.
 func TestAStatusSaysWhatItCouldReadAndWhichNodeItCouldNot(t *testing.T) {
 	c, a := opened(t)
 	v := store.VenueEntry{ID: grill, Name: "Grill"}
-	if err := a.Add(t.Context(), v, filepath.Join(c.dir, "t")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, a.Add(t.Context(), v, filepath.Join(c.dir, "t")))
 	conf := c.load()
 	conf.NATS.URLs = append(conf.NATS.URLs, "nats://127.0.0.1:1")
 	conf.NATS.DedupRetention = time.Hour // a copy of the file that is old
@@ -151,9 +134,7 @@ func TestAStatusSaysWhatItCouldReadAndWhichNodeItCouldNot(t *testing.T) {
 	}
 	c.start(true)
 	says("0 of 1 boxes are online", "1 of 1 have every request")
-	if strings.Contains(text, "no relay answers") {
-		t.Error(text)
-	}
+	assert.True(t, !strings.Contains(text, "no relay answers"), text)
 	c.server.Stop()
 	says("not everything could be read: no node answers", "node "+c.server.URL()+" cannot be read")
 }

@@ -13,6 +13,7 @@ import (
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/deploy"
+	"ticketrail/deploy/assert"
 	store "ticketrail/receiver/relay"
 )
 
@@ -83,9 +84,7 @@ func TestThePersonIsCalledForWhatCostsOrders(t *testing.T) {
 			t.Errorf("%s: want %s with %q, got\n%s", name, k.want, k.text, text)
 		}
 		for _, f := range o.Findings {
-			if (f.ID == "") != (f.Level == finding.OK) {
-				t.Errorf("%s: the identity of %+v is %q", name, f, f.ID)
-			}
+			assert.Equal(t, f.ID == "", f.Level == finding.OK, name, f)
 		}
 	}
 }
@@ -99,9 +98,7 @@ func TestTheVenueThatWasSilentForLongestIsFirst(t *testing.T) {
 	for _, s := range overview(at, store.State{}, sites).Sites {
 		names += s.Name + " "
 	}
-	if names != "never yesterday now " {
-		t.Errorf("the order is %s", names)
-	}
+	assert.Equal(t, names, "never yesterday now ")
 }
 
 // TestEachMetricOfTheAlertsIsThere: an alert on a metric that does not exist never fires.
@@ -118,37 +115,25 @@ func TestEachMetricOfTheAlertsIsThere(t *testing.T) {
 	}
 
 	rules, err := deploy.Files.ReadFile("relay/ticketrail-relay.rules.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	names := regexp.MustCompile(`ticketrail_relay_[a-z_]+`).FindAllString(string(rules), -1)
 	for _, name := range names {
-		if series[name] == 0 {
-			t.Errorf("an alert is about %s, and the series are %v", name, series)
-		}
+		assert.True(t, series[name] > 0, "an alert is about", name, series)
 	}
-	if len(names) == 0 {
-		t.Error("no alert is about a metric of the relay")
-	}
+	assert.True(t, len(names) > 0, "no alert is about a metric of the relay")
 }
 
 func TestARelayThatWasCutOffDoesNotSayHowTheVenuesWere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{nc: new(nats.Conn)}
 		want := map[string]int{"ticketrail_relay_ready": 1, "ticketrail_relay_watched_timestamp_seconds": 1}
-		if series := seriesOf(t, s); !maps.Equal(series, want) {
-			t.Errorf("before it has seen anything the series are %v", series)
-		}
+		assert.True(t, maps.Equal(seriesOf(t, s), want), "before it has seen anything", seriesOf(t, s))
 		o := overview(time.Now(), store.State{Servers: 1}, []store.Site{{Waiting: 1}})
 		s.last.Store(&o)
 		time.Sleep(knownFor)
-		if series := seriesOf(t, s); series["ticketrail_relay_site_waiting"] != 1 {
-			t.Errorf("of what it has just seen the series are %v", series)
-		}
+		assert.Equal(t, seriesOf(t, s)["ticketrail_relay_site_waiting"], 1, "what it has just seen")
 		time.Sleep(time.Nanosecond)
-		if series := seriesOf(t, s); !maps.Equal(series, want) {
-			t.Errorf("of what is old the series are %v", series)
-		}
+		assert.True(t, maps.Equal(seriesOf(t, s), want), "when that is old", seriesOf(t, s))
 	})
 }
 
@@ -158,9 +143,7 @@ func seriesOf(t *testing.T, s *server) map[string]int {
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(s)
 	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	series := map[string]int{}
 	for _, f := range families {
 		series[f.GetName()] = len(f.GetMetric())

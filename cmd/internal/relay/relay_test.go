@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"ticketrail/config"
+	"ticketrail/deploy/assert"
 	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/source"
 )
@@ -21,9 +22,7 @@ import (
 func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.T) {
 	c, a := opened(t)
 	v := store.VenueEntry{ID: grill, Name: "Grill"}
-	if err := a.Add(t.Context(), v, filepath.Join(c.dir, "grill.token")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, a.Add(t.Context(), v, filepath.Join(c.dir, "grill.token")))
 	r := c.start(true)
 	if status := r.settled(grill, "a", "Burger"); status != http.StatusOK {
 		t.Fatalf("an order is answered %d", status)
@@ -41,9 +40,7 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 	c.server.Stop()
 	ready(http.StatusServiceUnavailable)
 	for _, venue := range []string{grill, bar} {
-		if status := r.post(venue, "b", "Fish"); status != http.StatusServiceUnavailable {
-			t.Errorf("an order for %s is answered %d", venue, status)
-		}
+		assert.Equal(t, r.post(venue, "b", "Fish"), http.StatusServiceUnavailable, venue)
 	}
 	late := c.start(false) // it waits for the servers
 	if status, text := late.get("/readyz"); status != http.StatusServiceUnavailable {
@@ -52,9 +49,7 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 	c.server.Start()
 	for _, one := range []*runningRelay{r, late} {
 		one.accepts(grill, "b")
-		if status := one.settled(bar, "b", "Fish"); status != http.StatusForbidden {
-			t.Errorf("the unknown venue is answered %d", status)
-		}
+		assert.Equal(t, one.settled(bar, "b", "Fish"), http.StatusForbidden, "the unknown venue")
 	}
 
 	c.edit("replicas: 1", "replicas: 9")
@@ -65,9 +60,7 @@ func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.
 		}
 		return nil
 	})
-	if status := r.settled(grill, "c", "Fish"); status != http.StatusOK {
-		t.Errorf("after a wrong file an order is answered %d", status)
-	}
+	assert.Equal(t, r.settled(grill, "c", "Fish"), http.StatusOK, "after a wrong file")
 }
 
 // TestABoxFetchesThroughTheDoorOfTheWebhook, and its renewed token is the only one at once. The receiver's allow_from
@@ -76,13 +69,9 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	c, a := opened(t)
 	c.edit("receiver: {", "receiver: { allow_from: [ 192.0.2.0/24 ], ")
 	file := filepath.Join(c.dir, "grill.token")
-	if err := a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file))
 	old, err := config.Source{TokenFile: file}.Token()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	r := c.start(true)
 	c.edit("allow_from: [ 192.0.2.0/24 ], ", "")
 	r.reload <- syscall.SIGHUP
@@ -108,9 +97,7 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	if one := next(); one.ID != "a" || one.Device != "T1" {
 		t.Errorf("the box took %+v", one)
 	}
-	if err := c.admin().Renew(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, c.admin().Renew(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file))
 	c.until("the box is told that its token has ended", func() error {
 		if err := box.Status().Err; !errors.Is(err, source.ErrToken) {
 			return fmt.Errorf("its status is %v", err)
@@ -122,35 +109,23 @@ func TestABoxFetchesThroughTheDoorOfTheWebhook(t *testing.T) {
 	}
 	r.settled(grill, "b", "Burger")
 	now, err := config.Source{TokenFile: file}.Token()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	token.Store(now)
-	if one := next(); one.ID != "b" {
-		t.Errorf("with the new token the box took %+v", one)
-	}
+	assert.Equal(t, next().ID, "b", "with the new token")
 	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-done)
 }
 
 func TestATokenReplacesAFileAndNoFolder(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "grill.token")
-	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, os.WriteFile(file, []byte("old"), 0o644))
 	if err := writeSecret(dir, "new"); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a folder: %v", err)
 	}
 	empty := t.TempDir()
-	if err := writeSecret(empty, "new"); err == nil {
-		t.Error("an empty folder is replaced")
-	}
-	if err := writeSecret(file, "new"); err != nil {
-		t.Error(err)
-	}
+	assert.True(t, writeSecret(empty, "new") != nil, "an empty folder is replaced")
+	assert.NoError(t, writeSecret(file, "new"))
 	text, err := os.ReadFile(file)
 	if info, statErr := os.Stat(file); err != nil || statErr != nil || string(text) != "new\n" || info.Mode() != 0o600 {
 		t.Errorf("%q, %v, %v %v", text, info, err, statErr)
