@@ -40,9 +40,8 @@ func TestEveryImportIsListed(t *testing.T) {
 		}
 	}
 	for name := range listed {
-		if _, ok := code[name]; !ok {
-			t.Errorf("%s is in the table of packages and not in the tree", name)
-		}
+		_, ok := code[name]
+		assert.True(t, ok, name, "is in the table of packages and not in the tree")
 	}
 }
 
@@ -56,9 +55,8 @@ func TestPackagesThatMustNotShipAreNotReachableFromTheDaemon(t *testing.T) {
 		}
 		seen[pkg] = true
 		trail = append(slices.Clip(trail), pkg)
-		if why, bad := Never[pkg]; bad {
-			t.Errorf("%s: %s", strings.Join(trail, " → "), why)
-		}
+		why, bad := Never[pkg]
+		assert.True(t, !bad, strings.Join(trail, " → "), why)
 		for _, n := range code[pkg] {
 			if p, ok := ours(n); ok {
 				walk(p, trail)
@@ -66,9 +64,7 @@ func TestPackagesThatMustNotShipAreNotReachableFromTheDaemon(t *testing.T) {
 		}
 	}
 	walk("cmd/ticketrail", nil)
-	if len(seen) < 8 {
-		t.Errorf("the daemon reaches only %d packages: the walk is broken", len(seen))
-	}
+	assert.True(t, len(seen) >= 8, "the walk is broken: the daemon reaches only", seen)
 }
 
 func TestEachRestrictedModuleIsImportedOnlyByItsPackages(t *testing.T) {
@@ -80,9 +76,8 @@ func TestEachRestrictedModuleIsImportedOnlyByItsPackages(t *testing.T) {
 					continue
 				}
 				for _, n := range names {
-					if n == o.Module || strings.HasPrefix(n, o.Module+"/") {
-						t.Errorf("%s imports %s, which only %v may import: %s", pkg, n, o.Packages, o.Why)
-					}
+					restricted := n == o.Module || strings.HasPrefix(n, o.Module+"/")
+					assert.True(t, !restricted, pkg, "imports", n, "which only these may", o.Packages, o.Why)
 				}
 			}
 		}
@@ -96,9 +91,8 @@ func TestTheTopFolderHoldsOnlyListedFiles(t *testing.T) {
 	built := strings.Split(strings.ReplaceAll(text(t, ".gitignore"), "/\n", "\n"), "\n")
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasPrefix(name, ".") && !slices.Contains(Top, name) && !slices.Contains(built, "/"+name) {
-			t.Errorf("%s is in the top folder, where only %v may be", e.Name(), Top)
-		}
+		mayBe := strings.HasPrefix(name, ".") || slices.Contains(Top, name) || slices.Contains(built, "/"+name)
+		assert.True(t, mayBe, name, "is in the top folder, where only these may be", Top)
 	}
 }
 
@@ -122,15 +116,12 @@ func TestArchitectureNamesOnlyTestsThatExist(t *testing.T) {
 		for _, m := range test.FindAllStringSubmatch(part, -1) {
 			named++
 			for _, in := range packages {
-				if !strings.Contains(tests[in], "\nfunc "+m[1]+"(t *testing.T)") {
-					t.Errorf("ARCHITECTURE.md names %s, which is no test of %s", m[1], cmp.Or(in, "any package"))
-				}
+				there := strings.Contains(tests[in], "\nfunc "+m[1]+"(t *testing.T)")
+				assert.True(t, there, "ARCHITECTURE.md names", m[1], "which is no test of", cmp.Or(in, "any package"))
 			}
 		}
 	}
-	if named < 10 {
-		t.Errorf("ARCHITECTURE.md names only %d tests", named)
-	}
+	assert.True(t, named >= 10, "ARCHITECTURE.md names few tests", named)
 }
 
 // A row is a package in the tables of ARCHITECTURE.md and of this folder's README.
@@ -148,15 +139,11 @@ func packages(t *testing.T) map[string]row {
 
 	listed := map[string]row{}
 	for pkg, is := range purposes {
-		if may[pkg] == "" {
-			t.Errorf("%s is in ARCHITECTURE.md and not in cmd/internal/layers/README.md", pkg)
-		}
+		assert.True(t, may[pkg] != "", pkg, "is in ARCHITECTURE.md and not in cmd/internal/layers/README.md")
 		listed[pkg] = row{is, strings.Split(strings.Trim(may[pkg], "`"), "`, `")}
 	}
 	for pkg := range may {
-		if purposes[pkg] == "" {
-			t.Errorf("%s is in cmd/internal/layers/README.md and not in ARCHITECTURE.md", pkg)
-		}
+		assert.True(t, purposes[pkg] != "", pkg, "is in cmd/internal/layers/README.md and not in ARCHITECTURE.md")
 	}
 	return listed
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"ticketrail/deploy/assert"
 )
 
 const (
@@ -22,13 +24,10 @@ func TestNoLineIsLongerThan120Columns(t *testing.T) {
 			continue
 		}
 		checked++
-		if numbers := tooLong(name, text(t, name)); len(numbers) > 0 {
-			t.Errorf("%s: %d lines have more than %d columns: %v", name, len(numbers), maxColumns, numbers)
-		}
+		numbers := tooLong(name, text(t, name))
+		assert.True(t, len(numbers) == 0, name, "has lines of more columns than", maxColumns, numbers)
 	}
-	if checked < 100 {
-		t.Errorf("only %d files were checked", checked)
-	}
+	assert.True(t, checked >= 100, "too few files were checked", checked)
 }
 
 func TestLinesThatAreTooLongAreFound(t *testing.T) {
@@ -40,17 +39,15 @@ func TestLinesThatAreTooLongAreFound(t *testing.T) {
 		{"a.go", "\t" + at + "\n\t" + over, []int{2}},
 		{"a.md", "| " + over + " |\n```\n\t" + over + "\n```\n    " + over + "\n\t" + over, []int{6}},
 	} {
-		if got := tooLong(c.name, c.text); !slices.Equal(got, c.want) {
-			t.Errorf("%s: lines %v, want %v", c.name, got, c.want)
-		}
+		got := tooLong(c.name, c.text)
+		assert.True(t, slices.Equal(got, c.want), c.name, got, c.want)
 	}
 }
 
 func TestEachDocCommentBeginsWithTheNameThatItDocuments(t *testing.T) {
 	for _, f := range goFiles(t) {
-		for _, place := range f.otherNames() {
-			t.Errorf("%s", place)
-		}
+		places := f.otherNames()
+		assert.True(t, len(places) == 0, strings.Join(places, "; "))
 	}
 }
 
@@ -80,9 +77,8 @@ type G int
 `
 	want := []string{`a.go:3: the comment of New begins with "Old"`,
 		`a.go:18: the comment of f begins with "E"`, `a.go:21: the comment of G begins with "[Old]"`}
-	if got := parse(t, "a.go", text).otherNames(); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	got := parse(t, "a.go", text).otherNames()
+	assert.True(t, slices.Equal(got, want), got, want)
 }
 
 // TestOneSwitchSkipsTests holds the promise of deploy/slow: which tests run depends on TICKETRAIL_TEST_ALL alone, never
