@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"net/http"
 
 	"ticketrail/receiver"
 )
@@ -22,8 +21,6 @@ type VenueFields struct {
 	Name string `json:"name"`
 	receiver.Shape
 }
-
-func (s *Server) fields(*http.Request) (any, error) { return s.o.Fields(), nil }
 
 // Fields asks which fields the orders have. The examples are of real orders.
 func (c *Client) Fields(ctx context.Context) (Fields, error) {

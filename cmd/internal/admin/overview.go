@@ -3,7 +3,6 @@ package admin
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"time"
 
 	"ticketrail/cmd/internal/finding"
@@ -35,8 +34,6 @@ func (s *Server) Overview(ctx context.Context) (Overview, error) {
 	found, err := s.o.Findings(ctx)
 	return Overview{At: time.Now().In(s.o.Zone()), Build: ThisBuild(), Findings: found}, err
 }
-
-func (s *Server) overview(r *http.Request) (any, error) { return s.Overview(r.Context()) }
 
 // zoneName is the kitchen's zone; empty if it is not known.
 func (s *Server) zoneName() string {

@@ -56,10 +56,6 @@ type pairBody struct {
 	Manager bool   `json:"manager,omitempty"`
 }
 
-func (s *Server) screens(*http.Request) (any, error) {
-	return s.o.Displays.Screens(), nil
-}
-
 // pair and revoke are logged with the address of the browser: they decide who can see the orders.
 func (s *Server) pair(r *http.Request, b pairBody) (any, error) {
 	pairing, err := s.o.Displays.Pair(r.Context(), b.Code, b.Station, b.Manager)

@@ -61,7 +61,7 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 
 	for i, u := range attached {
 		asking.Go(func() error {
-			one := FoundPrinter{Address: u.Address, Model: u.Model}
+			one := FoundPrinter{Address: u.Address, Model: u.Model, Profile: profileOf(u.Model)}
 			if dialer, err := transport.Open(u.Address); err == nil {
 				one.setStatus(station.Query(ctx, dialer, profile.Auto))
 			}
@@ -77,10 +77,6 @@ func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 
 	found := slices.DeleteFunc(all, func(f FoundPrinter) bool { return f.Address == "" })
 	addMACs(found, transport.Neighbours())
-	for i := range found {
-		found[i].Profile = profileOf(found[i].Model)
-	}
-
 	slices.SortStableFunc(found, func(a, b FoundPrinter) int { return cmp.Compare(a.Program, b.Program) })
 	return found, nil
 }
@@ -123,7 +119,7 @@ func ask(ctx context.Context, address string) (one FoundPrinter) {
 	if status.State == printer.Unreachable {
 		return one
 	}
-	one = FoundPrinter{Address: address, Model: id.Model, Program: id.Program}
+	one = FoundPrinter{Address: address, Model: id.Model, Profile: profileOf(id.Model), Program: id.Program}
 	if id.Program == "" {
 		one.setStatus(status)
 	}
@@ -146,8 +142,8 @@ func (f FoundPrinter) YAML(name string) string {
 		text += fmt.Sprintf("    mac: %q # finds it again if its address changes\n", f.MAC)
 	}
 
-	if known := profileOf(f.Model); known != "" {
-		text += fmt.Sprintf("    profile: %s # it calls itself %s\n", known, f.Model)
+	if f.Profile != "" {
+		text += fmt.Sprintf("    profile: %s # it calls itself %s\n", f.Profile, f.Model)
 	} else if f.Model != "" {
 		text += fmt.Sprintf("    # It calls itself %s.\n", f.Model)
 	}
