@@ -140,5 +140,5 @@ func (k *checker) display() {
 	for _, r := range pages.Colours.Rules() {
 		k.words("display.colours."+r.Colour, r.Words)
 	}
-	k.keyPair("display.tls", pages.TLS.CertFile, pages.TLS.KeyFile, false)
+	k.keyPair("display.tls", pages.TLS, false)
 }

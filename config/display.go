@@ -85,7 +85,7 @@ type Display struct {
 	// Needs a restart.
 	Listen string `mapstructure:"listen" reload:"restart" default:"127.0.0.1:9322"`
 	// TLS makes it serve HTTPS.
-	TLS DisplayTLS `mapstructure:"tls"`
+	TLS KeyPair `mapstructure:"tls"`
 	// Insecure allows plain HTTP on an address that is not a loopback address: everyone in that
 	// network can read orders and take over a screen. Browsers keep a screen awake only over HTTPS.
 	// Default false.
@@ -122,16 +122,16 @@ func (c Colours) Rules() []ColourRule {
 	return []ColourRule{{"red", c.Red}, {"amber", c.Amber}, {"green", c.Green}, {"blue", c.Blue}, {"violet", c.Violet}}
 }
 
-// DisplayTLS names PEM files. Default none: plain HTTP. Their contents are read again when they
+// A KeyPair names PEM files. Default none: plain HTTP. Their contents are read again when they
 // change; other names need a restart.
-type DisplayTLS struct {
+type KeyPair struct {
 	CertFile string `mapstructure:"cert_file" file:"public" reload:"restart"` // the certificate and its chain
 	// KeyFile is its private key; readable for the daemon only.
 	KeyFile string `mapstructure:"key_file" file:"secret" reload:"restart"`
 }
 
-// Enabled reports whether the pages are served over HTTPS.
-func (t DisplayTLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" }
+// Enabled reports whether there are such files.
+func (p KeyPair) Enabled() bool { return p.CertFile != "" || p.KeyFile != "" }
 
 // A station has the values that stations of all kinds have.
 type station struct {

@@ -11,9 +11,7 @@ import (
 // TLS names PEM files, or an ACME server. Default none: plain HTTP. The contents of the files are read
 // again when they change; other names need a restart.
 type TLS struct {
-	CertFile string `mapstructure:"cert_file" file:"public" reload:"restart"` // the certificate and its chain
-	// KeyFile is its private key; readable for the daemon only.
-	KeyFile string `mapstructure:"key_file" file:"secret" reload:"restart"`
+	KeyPair `mapstructure:",squash"`
 	// ClientCAFile, if set, requires every client to present a certificate signed by one of the
 	// certificates in it.
 	ClientCAFile string `mapstructure:"client_ca_file" file:"public" reload:"restart"`
@@ -42,7 +40,7 @@ const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
 func (a *ACME) longDefaults() { a.Directory = letsEncrypt }
 
 // Enabled reports whether the webhook serves HTTPS itself.
-func (t TLS) Enabled() bool { return t.CertFile != "" || t.KeyFile != "" || t.ACME.Name != "" }
+func (t TLS) Enabled() bool { return t.KeyPair.Enabled() || t.ACME.Name != "" }
 
 // WebhookFiles returns the files with the webhook's certificate and its key, empty without TLS.
 func (c *Config) WebhookFiles() (cert, key string) {
@@ -70,7 +68,7 @@ func (k *checker) tls() {
 	k.authorities("receiver.tls.acme.ca_file", conf.ACME.CAFile)
 	if conf.ACME.Name != "" {
 		k.acme(conf)
-	} else if !k.keyPair("receiver.tls", conf.CertFile, conf.KeyFile, conf.ClientCAFile != "") {
+	} else if !k.keyPair("receiver.tls", conf.KeyPair, conf.ClientCAFile != "") {
 		return
 	}
 	k.authorities("receiver.tls.client_ca_file", conf.ClientCAFile)
@@ -78,7 +76,7 @@ func (k *checker) tls() {
 
 func (k *checker) acme(t *TLS) {
 	const at = "receiver.tls.acme"
-	if t.CertFile != "" || t.KeyFile != "" {
+	if t.KeyPair.Enabled() {
 		k.add(at+".name", "%s: the certificate comes either from acme or from cert_file and key_file; remove one",
 			quote(t.ACME.Name))
 	}
@@ -110,22 +108,22 @@ func (k *checker) authorities(at, name string) {
 
 // keyPair checks that the two files belong together. The server reads them again when it uses them.
 // It reports whether both are set.
-func (k *checker) keyPair(at, certFile, keyFile string, needed bool) bool {
+func (k *checker) keyPair(at string, pair KeyPair, needed bool) bool {
 	switch {
-	case certFile == "" && keyFile == "" && !needed:
+	case !pair.Enabled() && !needed:
 		return false
-	case certFile == "":
+	case pair.CertFile == "":
 		k.add(at+".cert_file", "is missing; cert_file and key_file are required together")
 		return false
-	case keyFile == "":
+	case pair.KeyFile == "":
 		k.add(at+".key_file", "is missing; cert_file and key_file are required together")
 		return false
 	}
 
-	cert, pk := k.read(at+".cert_file", certFile), k.read(at+".key_file", keyFile)
-	if cert != nil && pk != nil {
-		if _, err := tls.X509KeyPair(cert, pk); err != nil {
-			k.add(at+".cert_file", "%s and %s do not match: %v", certFile, keyFile, err)
+	cert, private := k.read(at+".cert_file", pair.CertFile), k.read(at+".key_file", pair.KeyFile)
+	if cert != nil && private != nil {
+		if _, err := tls.X509KeyPair(cert, private); err != nil {
+			k.add(at+".cert_file", "%s and %s do not match: %v", pair.CertFile, pair.KeyFile, err)
 		}
 	}
 	return true
