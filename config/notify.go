@@ -38,19 +38,14 @@ type Recipient struct {
 	// SecretFile names a file with secrets (whsec_…), one per line, with which messages to a webhook are
 	// signed as in the Standard Webhooks specification. Required for a webhook, else not allowed.
 	SecretFile string `mapstructure:"secret_file" file:"secret"`
-	// About lists the topics of this recipient: words of [Topics]. Default everything.
+	// About lists the topics of this recipient. All but the first are the subjects of ticketrail status: stations,
+	// tickets, orders, relay, disk, certificate, clock, configuration, database. Default everything.
 	About []string `mapstructure:"about"`
 
 	// Address is the URL, wherever it came from; Keys is the content of SecretFile. Set by Load, which
 	// empties URL. Not keys.
 	Address Secret `mapstructure:"-"`
 	Keys    Secret `mapstructure:"-"`
-}
-
-// Topics are the topics of messages. All but the first are the subjects of ticketrail status.
-func Topics() []string {
-	return []string{TopicStations, TopicTickets, TopicOrders,
-		TopicRelay, "disk", "certificate", "clock", "configuration", "database"}
 }
 
 // Topics that are not treated as the others are.
@@ -73,7 +68,8 @@ func (k *checker) notify() {
 		k.name(at, recipient.Name, names)
 
 		for j, topic := range recipient.About {
-			k.oneOf(fmt.Sprintf("%s.about[%d]", at, j), topic, Topics()...)
+			k.oneOf(fmt.Sprintf("%s.about[%d]", at, j), topic, TopicStations, TopicTickets, TopicOrders, TopicRelay,
+				"disk", "certificate", "clock", "configuration", "database")
 		}
 		k.recipientAddress(at, recipient)
 	}
