@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,13 +25,15 @@ import (
 	"ticketrail/deploy/slow"
 )
 
-// TestA200OfTheCloudIsAPromise kills servers, relays and boxes, under load, at moments of chance's choosing.
+// TestA200OfTheCloudIsAPromise kills servers, relays and boxes, freezes relays and cuts the line between the box and
+// the cloud, under load, at moments of chance's choosing.
 func TestA200OfTheCloudIsAPromise(t *testing.T) {
 	slow.Test(t, "go")
 	t.Parallel()
 	c := newCloud(t)
+	c.line = newLine(t, strings.TrimPrefix(c.url, "http://"))
 	v := c.venueUnderLoad(4)
-	victims := []string{"leader", "relay", "box", "two nodes", "box"}
+	victims := []string{"leader", "relay", "box", "two nodes", "box", "line", "line", "freeze", "freeze"}
 	rand.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
 	for _, victim := range victims {
 		v.senders.waitForMore(1 + rand.Int64N(20))
@@ -41,6 +44,15 @@ func TestA200OfTheCloudIsAPromise(t *testing.T) {
 			r.kill()
 			v.senders.waitForMore(rand.Int64N(5)) // through the other
 			r.start()
+		case "freeze":
+			r := c.relays[rand.IntN(len(c.relays))]
+			must(t, r.cmd.Process.Signal(syscall.SIGSTOP))
+			v.senders.waitForMore(20 + rand.Int64N(40)) // for some seconds
+			must(t, r.cmd.Process.Signal(syscall.SIGCONT))
+		case "line":
+			c.line.cut()
+			v.senders.waitForMore(rand.Int64N(20))
+			c.line.mend()
 		case "box":
 			v.box.kill()
 			v.senders.waitForMore(rand.Int64N(5))
@@ -184,6 +196,7 @@ type cloud struct {
 	servers []string // addresses
 	relays  []*daemonProcess
 	url     string // the load balancer
+	line    *line  // of the box; nil: it reaches the load balancer directly
 }
 
 const (
@@ -201,7 +214,7 @@ func newCloud(t *testing.T, prepare ...func(*cloud)) *cloud {
 		f(c)
 	}
 	c.startNodes()
-	c.url = "http://" + loadBalancer(t, c.startRelays("replicas: 3")...)
+	c.url = "http://" + newLine(t, c.startRelays("replicas: 3")...).address
 	return c
 }
 
@@ -270,8 +283,11 @@ func (c *cloud) box() *daemonProcess {
 	token := filepath.Join(c.dir, "box.token")
 	c.run("relay", "venues", "add", venueID, "--name", "Harbour Grill", "--timezone", "Australia/Melbourne", "--config",
 		c.relays[0].conf, "--out", token)
-	k := newDaemon(c.t, "", "grill", "bar")
-	edit(c.t, k.conf, "printers:\n", fmt.Sprintf("source: { url: %q, token_file: %q }\nprinters:\n", c.url, token))
+	k, url := newDaemon(c.t, "", "grill", "bar"), c.url
+	if c.line != nil {
+		url = "http://" + c.line.address
+	}
+	edit(c.t, k.conf, "printers:\n", fmt.Sprintf("source: { url: %q, token_file: %q }\nprinters:\n", url, token))
 	return k
 }
 
@@ -461,22 +477,51 @@ func (c *cloud) wantPrinted(v *venueUnderLoad, orders []order) {
 	}
 }
 
-// loadBalancer forwards each connection to any of some addresses. One that refuses is passed over.
-func loadBalancer(t *testing.T, to ...string) (address string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	t.Cleanup(func() { l.Close() })
+// A line forwards each connection to any of some addresses. One that refuses is passed over.
+type line struct {
+	t        *testing.T
+	address  string
+	to       []string
+	listener net.Listener
+	mu       sync.Mutex
+	open     []net.Conn
+}
+
+func newLine(t *testing.T, to ...string) *line {
+	l := &line{t: t, address: freeAddr(t), to: to}
+	l.mend()
+	t.Cleanup(l.cut)
+	return l
+}
+
+func (l *line) mend() {
+	l.t.Helper()
+	listener, err := net.Listen("tcp", l.address)
+	must(l.t, err)
+	l.listener = listener
 	go func() {
 		for {
-			in, err := l.Accept()
+			in, err := listener.Accept()
 			if err != nil {
-				return // the test has ended
+				return // it was cut
 			}
-			go forward(in, to)
+			l.mu.Lock()
+			l.open = append(l.open, in)
+			l.mu.Unlock()
+			go forward(in, l.to)
 		}
 	}()
-	return l.Addr().String()
+}
+
+// cut drops all that is on the line, and refuses more.
+func (l *line) cut() {
+	l.listener.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, one := range l.open {
+		one.Close()
+	}
+	l.open = nil
 }
 
 func forward(in net.Conn, to []string) {
