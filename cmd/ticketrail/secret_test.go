@@ -105,7 +105,7 @@ notify:
 	said["metrics"] = string(metrics)
 	must(t, err)
 	must(t, eventually(func() error {
-		if !strings.Contains(r.log.String(), `"component":"pos"`) {
+		if !strings.Contains(r.log.String(), `"finding":"venue/`) {
 			return errors.New("the daemon has not asked the service")
 		}
 		return nil
