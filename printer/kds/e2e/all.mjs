@@ -1,6 +1,7 @@
-// Runs the browser tests. Each exported function of the modules below is one test, with a server and a
-// browser of its own; those of the canned modules have a server that answers what the test says. A test
-// that fails leaves screenshots. Tests mostly wait, so three run at a time.
+// Runs the browser tests. Each exported function of the modules below is one test, with a server of its own; those of
+// the canned modules have a server that answers what the test says. A test that fails leaves screenshots. Tests mostly
+// wait, so three run at a time. Those that follow each other share a browser, because its start costs more than many of
+// them; what a page stores ends with its context.
 
 import { join } from "node:path";
 import { TestServer, browse, shots } from "./harness.mjs";
@@ -28,9 +29,9 @@ const tests = [...canned, connection, daemon, board, pickup, pairing, manage, se
   .filter(([name]) => /^[a-z]/.test(name) && (!only || name.includes(only))); // classes are no tests
 let failed = 0;
 
-async function run(name, test, Server) {
+async function run(browser, name, test, Server) {
   const start = Date.now();
-  const [server, browser] = [await Server.open(), await browse()];
+  const server = await Server.open();
   const pages = () => browser.contexts().flatMap((c) => c.pages());
   let timer;
   const tooLong = new Promise((_, fail) => {
@@ -47,14 +48,20 @@ async function run(name, test, Server) {
     let n = 0;
     for (const p of pages())
       await p.screenshot({ path: join(shots, "failed-" + name + "-" + ++n + ".png"), timeout: 3000 }).catch(() => {});
+    await browser.close(); // the next test has one that works
   }
   clearTimeout(timer);
-  await browser.close();
+  await Promise.all(browser.contexts().map((context) => context.close()));
   await server.kill();
 }
 
 async function worker() {
-  for (let next = tests.shift(); next; next = tests.shift()) await run(...next);
+  let browser = await browse();
+  for (let next = tests.shift(); next; next = tests.shift()) {
+    if (!browser.isConnected()) browser = await browse();
+    await run(browser, ...next);
+  }
+  await browser.close();
 }
 
 const total = tests.length;
