@@ -53,7 +53,7 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	defer cancel()
 	daemon := filepath.Join(t.TempDir(), "ticketrail")
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", daemon, "ticketrail/cmd/ticketrail").CombinedOutput()
-	assert.NoError(t, err)
+	assert.True(t, err == nil, err, string(out))
 	script, only := "all.mjs", flag.Arg(0)
 	if strings.HasSuffix(only, ".mjs") {
 		script, only = only, ""
