@@ -79,9 +79,11 @@ type Source struct {
 	status Status     // without Oldest
 	stored time.Time  // when the request at hand was stored, by the clock of this process; zero: there is none
 
-	// The box as the relay was last told of it, and when it was looked at. Only Run uses them.
-	box    string
-	looked time.Time
+	// Only Run uses these: the box as the relay was last told of it, when it was looked at, and that the relay has
+	// answered how many wait and no poll since.
+	box      string
+	looked   time.Time
+	pollOnly bool
 }
 
 // New makes a [Source]. Nothing is fetched before Run.
@@ -105,8 +107,8 @@ func (s *Source) Run(ctx context.Context) error {
 
 	for ctx.Err() == nil {
 		start := time.Now()
-		took, err := s.round(ctx)
-		if err == nil && (took || time.Since(start) >= time.Second) {
+		goOn, err := s.round(ctx)
+		if err == nil && (goOn || time.Since(start) >= time.Second) {
 			wait = firstWait
 			continue
 		}
@@ -121,9 +123,14 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// round asks for a request and takes it.
-func (s *Source) round(ctx context.Context) (took bool, err error) {
-	arrival, behind, err := s.next(ctx)
+// round asks for a request and takes it. goOn says that the next round may follow at once.
+//
+// A poll without an order is answered only after PollTime. So a box that is not connected first asks how many wait,
+// which is answered at once. That does not show that orders can be fetched: if the poll behind it fails, as in a
+// network that cuts long answers, the box stays down until a poll is answered.
+func (s *Source) round(ctx context.Context) (goOn bool, err error) {
+	poll := s.pollOnly || s.Status().Down.IsZero()
+	arrival, behind, err := s.next(ctx, poll)
 	switch {
 	case ctx.Err() != nil && arrival == nil:
 		return false, nil
@@ -132,9 +139,10 @@ func (s *Source) round(ctx context.Context) (took bool, err error) {
 		return false, err
 	}
 
+	s.pollOnly = !poll
 	s.reached(arrival, behind)
 	if arrival == nil {
-		return false, nil
+		return !poll, nil
 	}
 	err = s.take(ctx, *arrival)
 	return err == nil, err
@@ -170,11 +178,11 @@ func (s *Source) take(ctx context.Context, a Arrival) error {
 }
 
 // next asks the relay for the oldest request that was not acknowledged, nil: there is none, and how many more wait.
-// While nothing can be fetched it only asks how many wait, because that is answered at once.
-func (s *Source) next(ctx context.Context) (a *Arrival, behind uint64, err error) {
-	method, within := http.MethodGet, PollTime+answerTime
-	if !s.Status().Down.IsZero() {
-		method, within = http.MethodHead, answerTime
+// Without poll it only asks how many wait.
+func (s *Source) next(ctx context.Context, poll bool) (a *Arrival, behind uint64, err error) {
+	method, within := http.MethodHead, answerTime
+	if poll {
+		method, within = http.MethodGet, PollTime+answerTime
 	}
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -190,7 +198,7 @@ func (s *Source) next(ctx context.Context) (a *Arrival, behind uint64, err error
 	limit.Reset(BodyTime(resp.ContentLength))
 
 	behind, err = behindOf(s.o.URL, resp)
-	if err != nil || method == http.MethodHead || resp.StatusCode == http.StatusNoContent {
+	if err != nil || !poll || resp.StatusCode == http.StatusNoContent {
 		return nil, behind, err
 	}
 

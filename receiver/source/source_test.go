@@ -65,6 +65,27 @@ func TestABoxIsConnectedBeforeAnOrderComes(t *testing.T) {
 	})
 }
 
+// TestABoxWhosePollsFailIsNotCalledConnected: the relay answers how many wait, and something on the way ends each poll.
+func TestABoxWhosePollsFailIsNotCalledConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up, polls := 0, 0
+		var s *Source
+		s = newTestSource(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodHead {
+				return answer(http.StatusNoContent, http.Header{HeaderBehind: {"3"}}, nil), nil
+			}
+			if polls++; s.Status().Down.IsZero() {
+				up++
+			}
+			return answer(http.StatusBadGateway, nil, nil), nil
+		}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		assert.NoError(t, s.Run(ctx))
+		assert.True(t, up == 1 && polls > 10 && s.Status().Err != nil, up, polls, s.Status())
+	})
+}
+
 // TestALargeRequestComesOverASlowLine: one that never comes would keep all behind it.
 func TestALargeRequestComesOverASlowLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
