@@ -132,6 +132,7 @@ type listing struct {
 	more     bool       // there is one
 	seen     map[[sha256.Size]byte]bool
 	cursorAt string // where the pages name the next one; "": not known yet
+	paged    bool   // one of them has named it
 	received int    // records, repeated ones included
 	yielded  int    // without them
 	counts   []int  // as the pages name them
@@ -231,9 +232,13 @@ func (l *listing) compareCounts() error {
 		if n == l.yielded {
 			continue
 		}
-		failed := l.v.fault(l.call, fmt.Sprintf("received %d, but the service counts %d; no cursor of a next page was "+
-			"found in the answer: %s", l.yielded, n, l.keys),
-			"name its place with service.employees.cursor, or try again if the list changed while it was read")
+		failed := l.v.fault(l.call, fmt.Sprintf("received %d, but the service counts %d", l.yielded, n),
+			"the list changed while it was read: try again; if it persists check service.employees.cursor")
+		if l.yielded < n && !l.paged {
+			failed.Problem += "; no cursor of a next page was found in the answer: " + l.keys
+			failed.Advice = "name its place with service.employees.cursor"
+		}
+
 		failed.Incomplete = true
 		return failed
 	}
@@ -252,19 +257,19 @@ func (l *listing) nextCursor(answered answer) string {
 		places = []string{l.cursorAt}
 	}
 
+	emptyNext := false
 	for _, place := range places {
 		value, there := text(answered.body.At(place)), answered.body.At(place) != nil
 		if name, isHeader := strings.CutPrefix(place, headerPlace); isHeader {
 			value, there = strings.TrimSpace(answered.header.Get(name)), answered.header.Values(name) != nil
 		}
 
-		if value != "" {
-			l.cursorAt = place
+		isNext := strings.Contains(strings.ToLower(place), "next")
+		if value != "" && (isNext || !emptyNext) {
+			l.cursorAt, l.paged = place, true
 			return value
 		}
-		if there && strings.Contains(strings.ToLower(place), "next") {
-			break
-		}
+		emptyNext = emptyNext || isNext && there
 	}
 	return ""
 }

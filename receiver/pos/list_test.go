@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestTheNextPageIsFoundWhereverItIsNamed(t *testing.T) {
@@ -22,6 +24,7 @@ func TestTheNextPageIsFoundWhereverItIsNamed(t *testing.T) {
 		{"", `{` + ann + `,"meta":{"cursor":"two"}}`, `{` + bo + `,"meta":{"cursor":" "}}`},
 		{"", `{` + ann + `,"pagination":{"next_cursor":"two"}}`, `{` + bo + `,"pagination":[]}`},
 		{"", "X-Next-Cursor: two\n{" + ann + `}`, "X-Next-Cursor: \n{" + bo + `,"cursor":"two"}`},
+		{"", "X-Next-Cursor: \n{" + ann + `,"nextCursor":"two"}`, `{` + bo + `}`},
 		{"", `{` + ann + `,"cursor":2}`, `{` + bo + `,"cursor":false}`},
 		// of two cursors, one is the page's own
 		{"", `{` + ann + `,"cursor":"one","nextCursor":"two"}`, `{` + bo + `,"cursor":"two","nextCursor":null}`},
@@ -36,9 +39,8 @@ func TestTheNextPageIsFoundWhereverItIsNamed(t *testing.T) {
 		if c.second == "" {
 			want = 2
 		}
-		if err != nil || !slices.Equal(got, []string{"Ann", "Bo"}) || len(s.asked) != want {
-			t.Errorf("%s: %v, %v, asked %v", c.first, got, err, s.asked)
-		}
+		assert.True(t, err == nil && slices.Equal(got, []string{"Ann", "Bo"}) && len(s.asked) == want, c.first, got,
+			err, s.asked)
 	}
 }
 
@@ -51,9 +53,7 @@ func TestACursorThatWasNotFoundSaysWhichKeysTheAnswerHas(t *testing.T) {
 		e := wantError(t, err, CallEmployees, "received 1, but the service counts 57; no cursor of a next page was "+
 			`found in the answer: its keys are "status, count, paging.after"; name its place with `+
 			"service.employees.cursor")
-		if !e.Incomplete || len(got) != 1 {
-			t.Errorf("%s: %v, %+v", name, got, e)
-		}
+		assert.True(t, e.Incomplete && len(got) == 1, name, got, e)
 	}
 }
 
@@ -71,9 +71,7 @@ func TestPagesAreRequestedAsTheyAreRangedOver(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	const first, second = "v1/labor/employees?limit=2", "v1/labor/employees?cursor=two&limit=2"
-	if want := []string{"me", first, first, second}; !slices.Equal(s.asked, want) {
-		t.Error(s.asked)
-	}
+	assert.True(t, slices.Equal(s.asked, []string{"me", first, first, second}), s.asked)
 }
 
 func TestAListIsIncompleteIfACountDiffers(t *testing.T) {
@@ -94,9 +92,7 @@ func TestAListIsIncompleteIfACountDiffers(t *testing.T) {
 		if c.want != "" {
 			wantError(t, err, CallEmployees, c.want)
 		}
-		if Incomplete(err) != (c.want != "") || (err != nil) != (c.want != "") {
-			t.Errorf("%s: %v", c.first, err)
-		}
+		assert.True(t, Incomplete(err) == (c.want != "") && (err != nil) == (c.want != ""), c.first, err)
 	}
 }
 
@@ -126,9 +122,8 @@ func TestAMalformedOrEndlessListIsAnError(t *testing.T) {
 		{map[string]string{"": many}, 0, "the list has more than 25000 records"},
 	} {
 		got, err := names(t, venue(t, &service{Employees: pages(c.pages)}, Options{}))
-		if e := wantError(t, err, CallEmployees, c.want); len(got) != c.names || e.Incomplete {
-			t.Errorf("%v, %+v, want %s", got, e, c.want)
-		}
+		e := wantError(t, err, CallEmployees, c.want)
+		assert.True(t, len(got) == c.names && !e.Incomplete, got, e, c.want)
 	}
 }
 
@@ -143,9 +138,8 @@ func TestEmployeeFieldsThatCannotBeReadAreEmpty(t *testing.T) {
 			UpdatedAt: "2026-03-01T10:00:00.5+11:00", Raw: json.RawMessage(whole)},
 		{LastName: "Łoś", Raw: json.RawMessage(odd)},
 	}
-	if d := cmp.Diff(want, got); d != "" || err != nil {
-		t.Error(d, err)
-	}
+	d := cmp.Diff(want, got)
+	assert.True(t, d == "" && err == nil, d, err)
 }
 
 const period = `{"id":"p1","updatedAt":"2026-01-02T03:04:05Z","payrollPeriodStartDateTime":"2026-01-05",` +
@@ -171,12 +165,8 @@ func TestAPayrollPeriodIsReadCompletely(t *testing.T) {
 		},
 		Raw: json.RawMessage(period),
 	}, {ID: "p2", Start: leap, End: leap, Raw: json.RawMessage(second)}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-	if want := "v1/labor/payrollperiods?venue=" + harbour; s.asked[1] != want {
-		t.Error(s.asked)
-	}
+	assert.Equal(t, cmp.Diff(want, got), "")
+	assert.Equal(t, s.asked[1], "v1/labor/payrollperiods?venue="+harbour, s.asked)
 }
 
 func TestAnInvalidPayrollPeriodIsAnError(t *testing.T) {

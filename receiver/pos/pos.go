@@ -124,35 +124,34 @@ func (c *Client) Venue(ctx context.Context, id string) (*Account, error) {
 		return nil, err
 	}
 
-	// The contract does not state the fields of /me: they may be at the top, in an inner object, or in an envelope as
-	// other calls have it.
-	me := answered.body
-	if inner := me.Get("data"); inner.Kind() == '{' {
-		me = inner
-	}
-	for me = range me.Get(contract.FieldRecords).All() {
+	// The contract does not state the fields of /me, so they are looked for at the top, in an inner object, and in an
+	// envelope as other calls have it.
+	places := []contract.Value{answered.body, answered.body.Get("data")}
+	for record := range answered.body.Get(contract.FieldRecords).All() {
+		places = append(places, record)
 		break
 	}
 
 	owner := ""
-	for _, path := range []string{"venue_id", "venueId", "venue.id", "venue"} {
-		owner = cmp.Or(owner, text(me.At(path)))
+	for _, me := range places {
+		for _, path := range []string{"venue_id", "venueId", "venue.id", "venue"} {
+			owner = cmp.Or(owner, text(me.At(path)))
+		}
+		for _, key := range []string{contract.FieldScopes, contract.FieldScope} {
+			if scopes := me.Get(key); scopes != nil {
+				words := text(scopes)
+				for word := range scopes.All() {
+					words += " " + text(word)
+				}
+				venue.Scopes = strings.Fields(contract.OneLine(words, 10*maxQuote))
+			}
+		}
 	}
 
 	owner, _ = contract.CanonicalID(owner)
 	if venue.Named = owner == id; !venue.Named && owner != "" {
 		return nil, venue.fault(CallMe, "the token is for venue "+contract.OneLine(owner, maxQuote),
 			"check the venue's id in the configuration, and service.token.venue_param")
-	}
-
-	for _, key := range []string{contract.FieldScopes, contract.FieldScope} {
-		if scopes := me.Get(key); scopes != nil {
-			words := text(scopes)
-			for word := range scopes.All() {
-				words += " " + text(word)
-			}
-			venue.Scopes = strings.Fields(contract.OneLine(words, 10*maxQuote))
-		}
 	}
 	return venue, nil
 }
