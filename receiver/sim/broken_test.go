@@ -24,7 +24,9 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 	}{
 		// Its answers.
 		"a missing venue is 400": {"no x-svc-venueid: want 401 or 403, got 400", func(k *kitchen) { k.noVenue = 400 }},
-		"every venue is fine":    {"of an unknown venue: want 403, got 200", func(k *kitchen) { k.unknown = 200 }},
+		"a missing venue is fine": {"no x-svc-venueid: want 401 or 403, got 200",
+			func(k *kitchen) { k.noVenue, k.unknown = 200, 200 }},
+		"every venue is fine": {"of an unknown venue: want 403, got 200", func(k *kitchen) { k.unknown = 200 }},
 		"a missing device is fine": {"no x-svc-device-id: want 401 or 403, got 200",
 			func(k *kitchen) { k.noDevice = 200 }},
 		"broken JSON is fine":    {"half a body: want 400, got 200", func(k *kitchen) { k.notJSON = 200 }},
@@ -43,6 +45,8 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 			before(403, func(r *http.Request) bool { return r.Header.Get(contract.HeaderVenue) == venueB })},
 		"unknown fields are refused": {"unknown fields: want 200 or 202, not as a duplicate, got 400",
 			refuses(400, contains(`"moon"`))},
+		"a retryCount is refused": {"a higher retryCount",
+			refuses(400, func(p contract.PrintRequest) bool { return retry(p) > "0" })},
 		"null is no list": {"childItems that are null: want 200 or 202, not as a duplicate, got 400",
 			refuses(400, contains(`"childItems":null`))},
 		"an empty order is an error": {"a record without an item: want 200 or 202, not as a duplicate, got 400",
@@ -79,9 +83,14 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		},
 		"two at once are both new": {"; 5 of \"the same request eight times at once\": #",
 			quietly(func(k *kitchen) { k.sees = 50 * time.Millisecond })},
+		"dedup by order number": {"of \"the same dishes and number under another id\": #", quietly(func(k *kitchen) {
+			k.key = func(p contract.PrintRequest) string { return p.Records[0].Fields.Get(fieldNumber).Text() }
+		})},
 		"dedup by content": {"of \"the same dishes and number under another id\": #", quietly(func(k *kitchen) {
 			k.key = func(p contract.PrintRequest) string { return p.Records[0].Fields.Get(fieldItems).JSON() }
 		})},
+		"dedup by two bytes": {"every order that was accepted: want comes out, got",
+			quietly(func(k *kitchen) { k.key = func(p contract.PrintRequest) string { return p.ID[:2] } })},
 		"it forgets over a restart": {
 			"of \"an order\": #",
 			quietly(func(k *kitchen) {
@@ -109,10 +118,20 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		"it drops when more than 20 wait": {"; 30 of \"50 orders while the printer is off for 10s\": #", keeps(20)},
 		"it answers before it stores": {"of \"orders while it is killed\": #",
 			func(k *kitchen) { k.stores = 200 * time.Millisecond }},
-		"it loses the last of a burst": {"of \"a burst of 300 orders, 64 at a time\": #", losesTheLast},
+		"it loses the last of a burst": {"of \"a burst of 300 orders, 64 at a time\": #", func(k *kitchen) {
+			k.store = inBurst(k, func(p contract.PrintRequest, n int) int { return min(1, max(0, 290-n)) })
+		}},
+		"it doubles in a burst": {
+			"of \"a burst of 300 orders, 64 at a time\": #",
+			func(k *kitchen) {
+				k.store = inBurst(k, func(p contract.PrintRequest, n int) int { return 1 + n%2 })
+			},
+		},
 		"it ignores the second record": {"1 of \"two records\": #", func(k *kitchen) { k.slip.firstRecord = true }},
 		"it merges records": {"the order's number: want on each of its slips, got 1 of",
 			func(k *kitchen) { k.slip.merges, k.split = true, false }},
+		"it prints under the wrong number": {"the order's number: want on each of its slips, got",
+			func(k *kitchen) { k.slip.wrongNumber = true }},
 
 		// Its wrong writing.
 		"it cuts over 100 items": {"200 of \"a large party: 200 items\": #",
@@ -130,10 +149,14 @@ func TestEveryBrokenIntegratorFailsWithASentenceThatNamesItsFault(t *testing.T) 
 		"modifiers without a note": {"every note: want with its item, got 1 of",
 			func(k *kitchen) { k.slip.noNotesBelow = true }},
 		"the quantity is always 1": {`every quantity: want with its name, got`, func(k *kitchen) { k.slip.one = true }},
+		"no quantity": {`every quantity: want with its name, got`,
+			func(k *kitchen) { k.slip.noQuantity = true }},
+		"each item twice on a slip": {"does not come out twice", func(k *kitchen) { k.slip.twice = true }},
 		"it cuts names": {"every name: want on the slip of its order, got 1 of",
 			func(k *kitchen) { k.slip.cut = 40 }},
 		"it drops notes":        {"every note: want with its item, got", func(k *kitchen) { k.slip.noNotes = true }},
 		"it ignores childItems": {`looked for "No onion`, func(k *kitchen) { k.slip.noChildren = true }},
+		"two levels only":       {`looked for "Vinaigrette`, func(k *kitchen) { k.slip.depth = 1 }},
 		"children before their item": {"every modifier: want under its item, got",
 			func(k *kitchen) { k.slip.childrenFirst = true }},
 		"the first of two keys wins": {"1 of \"keys that differ only in case\": #",
@@ -195,19 +218,19 @@ func keeps(most int) func(*kitchen) {
 	}
 }
 
-// losesTheLast loses the last ten orders of the burst, which comes after the voids.
-func losesTheLast(k *kitchen) {
+// inBurst prints the nth order of the burst so many times.
+func inBurst(k *kitchen, times func(p contract.PrintRequest, n int) int) func(contract.PrintRequest) {
 	k.burst = 300
 	voids, n := 0, 0
-	k.store = func(p contract.PrintRequest) {
+	return func(p contract.PrintRequest) {
+		copies := 1
 		if bytes.Contains(p.Raw, []byte(`"isVoid":true`)) {
 			voids++
 		} else if voids == 4 {
 			n++
+			copies = times(p, n)
 		}
-		if n < 290 {
-			k.queue = append(k.queue, p)
-		}
+		k.queue = append(k.queue, slices.Repeat([]contract.PrintRequest{p}, copies)...)
 	}
 }
 

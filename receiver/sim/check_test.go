@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/contract"
 )
 
@@ -45,13 +46,9 @@ func TestARightIntegratorPassesEveryRow(t *testing.T) {
 			t.Parallel()
 			judged(t, change, func(t *testing.T, results []Result) {
 				for _, r := range results {
-					if r.Verdict != Pass {
-						t.Errorf("%s %s: %s: %s", r.Section, r.Name, r.Verdict, r.Got)
-					}
+					assert.Equal(t, r.Verdict, Pass, r.Section, r.Name, r.Got)
 				}
-				if len(results) < 60 {
-					t.Errorf("it was checked for %d things only", len(results))
-				}
+				assert.True(t, len(results) >= 60, "it was checked for", len(results))
 			})
 		})
 	}
@@ -92,14 +89,10 @@ func TestWhatNothingSeesIsUnseen(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				said := false
 				for _, r := range checked(t, newKitchen(), c.change) {
-					if r.Verdict == Fail {
-						t.Errorf("%s fails: %s", r.Name, r.Got)
-					}
+					assert.True(t, r.Verdict != Fail, r.Name, r.Got)
 					said = said || r.Verdict == Unseen && strings.Contains(r.Got, c.because)
 				}
-				if !said {
-					t.Errorf("no row says %q", c.because)
-				}
+				assert.True(t, said, "no row says", c.because)
 			})
 		})
 	}
@@ -112,9 +105,8 @@ func TestAnEndpointThatCannotBeReachedIsJudgedAtOnce(t *testing.T) {
 	results := Check(t.Context(), CheckOptions{
 		URL: "http://127.0.0.1/hook", Venues: []string{venueA}, Transport: refused,
 	})
-	if len(results) != 2 || results[1].Verdict != Fail || !strings.Contains(results[1].Got, "connection refused") {
-		t.Errorf("%+v", results)
-	}
+	assert.True(t, len(results) == 2 && results[1].Verdict == Fail && strings.Contains(results[1].Got,
+		"connection refused"), results)
 }
 
 func TestControlCharactersOfAnAnswerAreNotPrinted(t *testing.T) {
@@ -137,9 +129,7 @@ func TestAnInterruptedCheckReturnsItsResultsSoFar(t *testing.T) {
 	}, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Body: http.NoBody}, r.Context().Err()
 	})})
-	if len(got) != 2 {
-		t.Errorf("returns %d results", len(got))
-	}
+	assert.Equal(t, len(got), 2)
 }
 
 func TestAnAddressMustBeHTTPSOrOfThisMachine(t *testing.T) {
@@ -149,9 +139,8 @@ func TestAnAddressMustBeHTTPSOrOfThisMachine(t *testing.T) {
 		"http://kitchen.example/hook": Fail, "http://192.168.1.5/": Fail, "http://%": Fail,
 	} {
 		c := &tester{checker: &checker{o: CheckOptions{URL: to}}}
-		if _, got := c.address(); got != want {
-			t.Errorf("%s: %s", to, got)
-		}
+		_, got := c.address()
+		assert.Equal(t, got, want, to)
 	}
 }
 
@@ -161,9 +150,8 @@ func judged(t *testing.T, change func(*kitchen), judge func(*testing.T, []Result
 		k, began := newKitchen(), time.Now()
 		change(k)
 		results := checked(t, k, func(*kitchen, *CheckOptions) {})
-		if took := time.Since(began); took > 2*time.Minute {
-			t.Errorf("it took %s", took)
-		}
+		took := time.Since(began)
+		assert.True(t, took <= 2*time.Minute, "it took", took)
 		judge(t, results)
 	})
 }

@@ -1,6 +1,10 @@
 package sim
 
-import "testing"
+import (
+	"testing"
+
+	"ticketrail/deploy/assert"
+)
 
 const pathEmployees = "/v1/labor/employees"
 
@@ -10,9 +14,7 @@ func TestAnEmployeeWhoStaysIsListedExactlyOnceWhileOthersChange(t *testing.T) {
 	pages, staff := 0, 25
 	for cursor, first := "", true; first || cursor != ""; first = false {
 		ids, next, count := page(t, s, tok, "?limit=4&cursor="+cursor)
-		if count != staff-pages {
-			t.Errorf("count is %d of %d, and %d have left", count, staff, pages)
-		}
+		assert.Equal(t, count, staff-pages, "count is", staff, pages)
 		for _, id := range ids {
 			seen[id]++
 		}
@@ -23,9 +25,7 @@ func TestAnEmployeeWhoStaysIsListedExactlyOnceWhileOthersChange(t *testing.T) {
 		}
 	}
 	for n := range staff {
-		if id := Staff(1, venueA, n).ID; seen[id] != 1 {
-			t.Errorf("%d is listed %d times", n, seen[id])
-		}
+		assert.Equal(t, seen[Staff(1, venueA, n).ID], 1, n)
 	}
 }
 
@@ -33,34 +33,25 @@ func TestThePageSizeIsTheLimitUpToAMaximum(t *testing.T) {
 	s := newService(func(o *Options) { o.Venues[0].Employees = 145 })
 	tok := tokenFor(t, s, venueA)
 	for query, want := range map[string]int{"": 20, "?limit=7": 7, "?limit=145": 100, "?limit=1000000": 100} {
-		if ids, next, count := page(t, s, tok, query); len(ids) != want || next == "" || count != 145 {
-			t.Errorf("%q: %d of %d, next %q", query, len(ids), count, next)
-		}
+		ids, next, count := page(t, s, tok, query)
+		assert.True(t, len(ids) == want && next != "" && count == 145, query, len(ids), count, next)
 	}
 	for _, query := range []string{"?limit=0", "?limit=-1", "?limit=many", "?limit=", "?limit=%zz"} {
-		if w := get(s, tok, pathEmployees+query); w.Code != 400 {
-			t.Errorf("%q: %d", query, w.Code)
-		}
+		assert.Equal(t, get(s, tok, pathEmployees+query).Code, 400, query)
 	}
 	s = newService(func(o *Options) { o.Venues[0].Employees = 20 })
-	if ids, next, _ := page(t, s, tokenFor(t, s, venueA), ""); len(ids) != 20 || next != "" {
-		t.Errorf("a list of just one page has %d and a next page %q", len(ids), next)
-	}
+	ids, next, _ := page(t, s, tokenFor(t, s, venueA), "")
+	assert.True(t, len(ids) == 20 && next == "", "a list of just one page has", len(ids), next)
 }
 
 func TestACursorIsValidForItsVenueOnlyAndAfterARestart(t *testing.T) {
 	s := newService(func(o *Options) { o.Venues[1].Employees = 25 })
 	_, next, _ := page(t, s, tokenFor(t, s, venueA), "")
-	if w := get(s, tokenFor(t, s, venueB), pathEmployees+"?cursor="+next); w.Code != 400 {
-		t.Errorf("at another venue: %d", w.Code)
-	}
-	if w := get(s, tokenFor(t, s, venueA), pathEmployees+"?cursor="+next+"A"); w.Code != 400 {
-		t.Errorf("a forged one: %d", w.Code)
-	}
+	assert.Equal(t, get(s, tokenFor(t, s, venueB), pathEmployees+"?cursor="+next).Code, 400, "at another venue")
+	assert.Equal(t, get(s, tokenFor(t, s, venueA), pathEmployees+"?cursor="+next+"A").Code, 400, "a forged one")
 	again := newService()
-	if ids, _, _ := page(t, again, tokenFor(t, again, venueA), "?cursor="+next); len(ids) != 5 {
-		t.Errorf("after a restart there are %d more", len(ids))
-	}
+	ids, _, _ := page(t, again, tokenFor(t, again, venueA), "?cursor="+next)
+	assert.Equal(t, len(ids), 5, "after a restart there are")
 }
 
 // page requests one page.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAFaultIsReadFromText(t *testing.T) {
@@ -19,15 +21,12 @@ func TestAFaultIsReadFromText(t *testing.T) {
 		"token:slow:1":  {Call: CallToken, Kind: Slow, Times: 1},
 	} {
 		got, err := ParseFault(text)
-		if err != nil || got != want {
-			t.Errorf("%s: %v, %v", text, cmp.Diff(want, got), err)
-		}
+		assert.True(t, err == nil && got == want, text, cmp.Diff(want, got), err)
 	}
 	for _, text := range []string{"", "employee:500", "employees", "employees:200", "employees:answers", "me:500:0",
 		"me:500:x", "me:slow=3s", "me:hang "} {
-		if got, err := ParseFault(text); err == nil || !strings.Contains(err.Error(), "want CALL:KIND[:TIMES]") {
-			t.Errorf("%q: %+v, %v", text, got, err)
-		}
+		got, err := ParseFault(text)
+		assert.True(t, err != nil && strings.Contains(err.Error(), "want CALL:KIND[:TIMES]"), text, got, err)
 	}
 }
 
@@ -47,17 +46,14 @@ func TestEachFaultDoesWhatItsNameSays(t *testing.T) {
 			s := newService()
 			token := tokenFor(t, s, venueA)
 			f, err := ParseFault(c.fault)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, err)
 			s.Fault(f)
 			began := time.Now()
 			w := get(s, token, pathEmployees)
-			if took := time.Since(began); took != c.took || w.Code != c.status ||
-				w.Header().Get("Content-Type") != c.kind || w.Header().Get("Retry-After") != c.after ||
-				json.Valid(w.Body.Bytes()) != (c.kind == data) {
-				t.Errorf("%s: %d %v %.300s, after %s", c.fault, w.Code, w.Header(), w.Body, took)
-			}
+			took := time.Since(began)
+			assert.True(t, took == c.took && w.Code == c.status && w.Header().Get("Content-Type") == c.kind &&
+				w.Header().Get("Retry-After") == c.after && json.Valid(w.Body.Bytes()) == (c.kind == data), c.fault,
+				w.Code, w.Header(), w.Body, took)
 		})
 	}
 }
@@ -69,13 +65,11 @@ func TestAHangEndsWhenTheCallerHangsUp(t *testing.T) {
 		tr := inMemory(t, s.Handler())
 		tr.ResponseHeaderTimeout = 10 * second
 		req, err := http.NewRequest("POST", "http://127.0.0.1/oauth/token", strings.NewReader(form().Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		began := time.Now()
-		if resp, err := tr.RoundTrip(req); err == nil || time.Since(began) != 10*second {
-			t.Errorf("%v, %v after %s", resp, err, time.Since(began))
-		} // the bubble fails if the handler has not returned
+		resp, err := tr.RoundTrip(req)
+		// The bubble fails if the handler has not returned.
+		assert.True(t, err != nil && time.Since(began) == 10*second, resp, err, time.Since(began))
 	})
 }
 
@@ -91,8 +85,6 @@ func TestAFaultHitsItsCallAtMostItsTimes(t *testing.T) {
 				n++
 			}
 		}
-		if n != want {
-			t.Errorf("%+v hits %d of 5", f, n)
-		}
+		assert.Equal(t, n, want, f)
 	}
 }

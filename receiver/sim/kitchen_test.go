@@ -55,7 +55,7 @@ func newKitchen() *kitchen {
 	k := &kitchen{
 		noVenue: 401, unknown: 403, noDevice: 401, notJSON: 400, mismatch: 400, done: 200, duplicate: 200,
 		seen: map[string]bool{}, key: func(p contract.PrintRequest) string { return p.ID }, split: true, burst: 60,
-		slip: layout{items: 999, width: 30, voidWord: "VOID"}, unreached: func() {},
+		slip: layout{depth: 99, items: 999, width: 30, voidWord: "VOID"}, unreached: func() {},
 		before: func(*http.Request) int { return 0 },
 		opened: func(*http.Request, contract.PrintRequest) int { return 0 },
 	}
@@ -227,14 +227,15 @@ func (k *kitchen) restart(context.Context) error { k.life.Add(1); return nil }
 
 // A layout writes tickets. Each field is a way to write a wrong one, if it is not as in newKitchen.
 type layout struct {
-	items, width int // the most items and columns; width breaks lines, and cut cuts them
-	cut          int
-	tooBig       int // from so many items on it writes that there are too many
+	depth, items, width int // the most levels, items and columns; width breaks lines, and cut cuts them
+	cut                 int
+	tooBig              int // from so many items on it writes that there are too many
 
 	firstRecord, merges                           bool
-	noNotes, noVoids, noChildren                  bool
-	one, childrenFirst                            bool
+	noNotes, noVoids, noChildren, noQuantity      bool
+	one, wrongNumber, childrenFirst               bool
 	oneBelow, noNotesBelow                        bool // of modifiers
+	twice                                         bool // it writes each item twice
 	latin, loud, draws, firstWins, after, bullets bool
 	marks                                         bool // it writes the word for a void on each line of a name
 	voidWord                                      string
@@ -242,6 +243,9 @@ type layout struct {
 
 func (l layout) record(r map[string]any) string {
 	number := fmt.Sprint(r[fieldNumber])
+	if l.wrongNumber {
+		number = "1" + number
+	}
 	lines := []string{"KITCHEN", fmt.Sprintf("#%s  table %v", number, r["checkName"])}
 	items, _ := r[fieldItems].([]any)
 	if l.tooBig > 0 && len(items) > l.tooBig {
@@ -253,6 +257,9 @@ func (l layout) record(r map[string]any) string {
 			own, children = children, own
 		}
 		lines = append(append(lines, own...), children...)
+		if l.twice {
+			lines = append(append(lines, own...), children...)
+		}
 	}
 	text := strings.Join(append(lines, "", ""), "\n")
 	if l.loud {
@@ -282,6 +289,8 @@ func (l layout) item(it map[string]any, depth int) (own, children []string) {
 	}
 	line := quantity + "x " + name
 	switch {
+	case l.noQuantity:
+		line = name
 	case l.after:
 		line = name + " .... " + quantity
 	case l.bullets:
@@ -307,7 +316,7 @@ func (l layout) item(it map[string]any, depth int) (own, children []string) {
 	}
 	below, _ := it[fieldChildren].([]any)
 	for _, c := range below {
-		if !l.noChildren {
+		if depth+1 <= l.depth && !l.noChildren {
 			a, b := l.item(c.(map[string]any), depth+1)
 			children = append(append(children, a...), b...)
 		}

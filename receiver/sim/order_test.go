@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/contract"
 )
 
@@ -62,14 +63,10 @@ func TestOrdersHaveTheVarietyOfARealEvening(t *testing.T) {
 	}
 	for what, least := range map[string]int{"void": 50, "refire": 25, "order": 800, "notes": 160, "nameless": 100,
 		"depth": 4, "few": 0, "extras": 2} {
-		if found[what] < least {
-			t.Errorf("%s: %d, want at least %d", what, found[what], least)
-		}
+		assert.True(t, found[what] >= least, what, found[what], least)
 	}
 	for _, script := range scripts {
-		if found[script] == 0 {
-			t.Errorf("nothing is written in %s", script)
-		}
+		assert.True(t, found[script] != 0, "nothing is written in", script)
 	}
 }
 
@@ -90,16 +87,13 @@ func TestTheSameSeedMakesTheSameOrdersAndStaff(t *testing.T) {
 	same, sameIDs := evening(OrderOptions{Seed: 1})
 	fresh, freshIDs := evening(OrderOptions{Seed: 1, FreshIDs: true})
 	other, _ := evening(OrderOptions{Seed: 2})
-	if !slices.Equal(one, same) || !slices.Equal(oneIDs, sameIDs) || slices.Equal(one, other) {
-		t.Error("the seed does not decide")
-	}
-	if !slices.Equal(one, fresh) || slices.Equal(oneIDs, freshIDs) {
-		t.Error("fresh ids change the orders, or are not fresh")
-	}
+	assert.True(t, slices.Equal(one, same) && slices.Equal(oneIDs, sameIDs) && !slices.Equal(one, other),
+		"the seed does not decide")
+	assert.True(t, slices.Equal(one, fresh) && !slices.Equal(oneIDs, freshIDs),
+		"fresh ids change the orders, or are not fresh")
 	seventh := Staff(1, venueA, 7)
-	if Staff(1, venueA, 0) == Staff(1, venueB, 0) || seventh != Staff(1, venueA, 7) || seventh == Staff(2, venueA, 7) {
-		t.Error("the seed and the venue do not decide who works there")
-	}
+	assert.True(t, Staff(1, venueA, 0) != Staff(1, venueB, 0) && seventh == Staff(1, venueA, 7) && seventh != Staff(2,
+		venueA, 7), "the seed and the venue do not decide who works there")
 }
 
 func TestAFileIsSentUnchangedAndThenAsARetry(t *testing.T) {
@@ -107,23 +101,16 @@ func TestAFileIsSentUnchangedAndThenAsARetry(t *testing.T) {
 		"{ \"records\": [ {\"retryCount\": 1, \"id\": \"a\", \"items\": [], \"n\": 12345678901234567890} ] }\n",
 	)
 	o := FileOrder(text, venueA, "T1")
-	if string(o.Body(0)) != string(text) || o.ID != "a" {
-		t.Errorf("sends %s", o.Body(0))
-	}
+	assert.True(t, string(o.Body(0)) == string(text) && o.ID == "a", string(o.Body(0)))
 	p, err := contract.Open(o.Body(2), contract.Lenient)
-	if err != nil || p.Records[0].Fields.Get("retryCount").Text() != "3" ||
-		p.Records[0].Fields.Get("n").Text() != "12345678901234567890" {
-		t.Errorf("retries with %s, %v", o.Body(2), err)
-	}
+	assert.True(t, err == nil && p.Records[0].Fields.Get("retryCount").Text() == "3" &&
+		p.Records[0].Fields.Get("n").Text() == "12345678901234567890", "retries with", string(o.Body(2)), err)
 	const more = `{"records":[{"id":"a","items":[]}]} and a beer`
-	if o := FileOrder([]byte(more), venueA, "T1"); string(o.Body(1)) != more {
-		t.Errorf("what is behind the JSON is not in a retry: %s", o.Body(1))
-	}
+	o = FileOrder([]byte(more), venueA, "T1")
+	assert.Equal(t, string(o.Body(1)), more, "what is behind the JSON is not in a retry")
 	for _, text := range []string{"no JSON", "[]", "{}", `{"records":1}`, `{"records":[1]}`, ""} {
 		o := FileOrder([]byte(text), venueA, "T1")
-		if string(o.Body(0)) != text {
-			t.Errorf("%q becomes %q", text, o.Body(0))
-		}
+		assert.Equal(t, string(o.Body(0)), text)
 		o.Body(1)
 	}
 }

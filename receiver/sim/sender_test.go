@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/contract"
 )
 
@@ -32,20 +33,15 @@ func TestEachStatusHasTheResultThatTheContractNames(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			j, f, log := deliver(t.Context(), status)
-			if j.State != want || len(f.came) != posts || len(j.Attempts) != posts || j.Status != status {
-				t.Errorf("%d: %+v after %d posts", status, j, len(f.came))
-			}
-			if n := strings.Count(log.String(), "\n"); n != 1 ||
-				!strings.Contains(log.String(), "state="+string(want)) {
-				t.Errorf("%d: the log says %s", status, log)
-			}
+			assert.True(t, j.State == want && len(f.came) == posts && len(j.Attempts) == posts && j.Status == status,
+				status, j, len(f.came))
+			n := strings.Count(log.String(), "\n")
+			assert.True(t, n == 1 && strings.Contains(log.String(), "state="+string(want)), status, log)
 			for code, word := range map[int]string{
 				400: "configuration error", 401: "alert to the venue admin", 403: "alert to the venue admin",
 				302: "not a status of the contract",
 			} {
-				if status == code && !strings.Contains(log.String(), word) {
-					t.Errorf("%d: the log says %s", status, log)
-				}
+				assert.True(t, status != code || strings.Contains(log.String(), word), status, log)
 			}
 		})
 	}
@@ -68,17 +64,12 @@ func TestARetryBacksOffExponentiallyWithTheSameIDAndAHigherRetryCount(t *testing
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j, f, log := deliver(t.Context(), c.script...)
-				if j.State != c.state || !slices.Equal(f.came, c.came) {
-					t.Errorf("is %s after posts at %v", j.State, f.came)
-				}
+				assert.True(t, j.State == c.state && slices.Equal(f.came, c.came), j.State, f.came)
 				for i, p := range f.got {
-					if n := p.Records[0].Fields.Get("retryCount").Text(); p.ID != f.got[0].ID || n != stringOf(i) {
-						t.Errorf("attempt %d has id %s and retryCount %v", i, p.ID, n)
-					}
+					n := p.Records[0].Fields.Get("retryCount").Text()
+					assert.True(t, p.ID == f.got[0].ID && n == stringOf(i), i, p.ID, n)
 				}
-				if strings.Contains(log.String(), "secret") {
-					t.Errorf("the URL is in the log: %s", log)
-				}
+				assert.True(t, !strings.Contains(log.String(), "secret"), "the URL is in the log", log)
 			})
 		})
 	}
@@ -87,21 +78,18 @@ func TestARetryBacksOffExponentiallyWithTheSameIDAndAHigherRetryCount(t *testing
 func TestALateAnswerCountsAsNoneAndAnInterruptedSenderStopsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, _, _ := deliver(t.Context(), silence{}, 200)
-		if a := j.Attempts[0]; !a.isLate() || a.Took != 5*second || a.Status != 0 {
-			t.Errorf("the first attempt took %s: %s", a.Took, a)
-		}
+		a := j.Attempts[0]
+		assert.True(t, a.isLate() && a.Took == 5*second && a.Status == 0, "the first attempt took", a.Took, a)
 		sum := Summary{States: map[JobState]int{}}
 		sum.add(j)
-		if sum.Late != 1 || sum.Retries != 1 || !sum.Accepted() || sum.Slowest != 5*second {
-			t.Errorf("the summary is %s", &sum)
-		}
+		assert.True(t, sum.Late == 1 && sum.Retries == 1 && sum.Accepted() && sum.Slowest == 5*second, "the summary is",
+			&sum)
 
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		j, f, _ := deliver(ctx, 503)
-		if j.State != Failed || len(f.came) != 2 || time.Since(f.began) != 1500*time.Millisecond {
-			t.Errorf("%+v after %s", j, time.Since(f.began))
-		}
+		assert.True(t, j.State == Failed && len(f.came) == 2 && time.Since(f.began) == 1500*time.Millisecond, j,
+			time.Since(f.began))
 	})
 }
 
@@ -118,20 +106,15 @@ func TestALoadIsSentWithItsRateAndConcurrency(t *testing.T) {
 		})}
 		next := NewOrders(OrderOptions{Venues: []string{venueA}}).Next
 		sum := s.Run(t.Context(), Load{Next: next, Count: 101, Rate: 2, Concurrency: 50})
-		if sum.Jobs != 101 || sum.Elapsed != 52*second || most.Load() < 4 || most.Load() > 5 ||
-			sum.Slowest != 2*second {
-			t.Errorf("%d at a time: %s", most.Load(), sum)
-		}
+		assert.True(t, sum.Jobs == 101 && sum.Elapsed == 52*second && most.Load() >= 4 && most.Load() <= 5 &&
+			sum.Slowest == 2*second, most.Load(), sum)
 		most.Store(0)
 		sum = s.Run(t.Context(), Load{Next: next, Count: 90, Concurrency: 3})
-		if sum.Jobs != 90 || sum.Elapsed != 60*second || most.Load() != 3 {
-			t.Errorf("%d at a time: %s", most.Load(), sum)
-		}
+		assert.True(t, sum.Jobs == 90 && sum.Elapsed == 60*second && most.Load() == 3, most.Load(), sum)
 		ctx, cancel := context.WithTimeout(t.Context(), 11*second)
 		defer cancel()
-		if sum = s.Run(ctx, Load{Next: next}); sum.Jobs != 6 || !sum.Accepted() {
-			t.Errorf("stopped by hand: %s", sum)
-		}
+		sum = s.Run(ctx, Load{Next: next})
+		assert.True(t, sum.Jobs == 6 && sum.Accepted(), "stopped by hand", sum)
 	})
 }
 

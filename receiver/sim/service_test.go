@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestATokenIsIssuedToAKnownClientForAnAllowedVenueOnly(t *testing.T) {
@@ -49,13 +51,10 @@ func TestATokenIsIssuedToAKnownClientForAnAllowedVenueOnly(t *testing.T) {
 		w := askToken(newService(), c.form, changes...)
 		m := object(t, w.Body.Bytes())
 		code, _ := m["error"].(string)
-		if w.Code != c.status || c.code != "" && code != c.code || strings.Contains(w.Body.String(), "planted") {
-			t.Errorf("%s: answers %d %s, want %d %s", name, w.Code, w.Body, c.status, c.code)
-		}
-		if c.status == 200 && (m["token_type"] != "Bearer" || m["expires_in"] != 900.0 || m["refresh_token"] != nil ||
-			w.Header().Get("Cache-Control") != "no-store") {
-			t.Errorf("%s: answers %s, %v", name, w.Body, w.Header())
-		}
+		assert.True(t, w.Code == c.status && (c.code == "" || code == c.code) && !strings.Contains(w.Body.String(),
+			"planted"), name, w.Code, w.Body, c.status, c.code)
+		assert.True(t, c.status != 200 || (m["token_type"] == "Bearer" && m["expires_in"] == 900.0 &&
+			m["refresh_token"] == nil && w.Header().Get("Cache-Control") == "no-store"), name, w.Body, w.Header())
 	}
 }
 
@@ -64,14 +63,11 @@ func TestATokenExpiresAfterFifteenMinutes(t *testing.T) {
 		s := newService()
 		tok := tokenFor(t, s, venueA)
 		time.Sleep(15*time.Minute - time.Millisecond)
-		if w := get(s, tok, "/me"); w.Code != 200 {
-			t.Errorf("just before its end: %d", w.Code)
-		}
+		assert.Equal(t, get(s, tok, "/me").Code, 200, "just before its end")
 		time.Sleep(time.Millisecond)
-		if w := get(s, tok, "/me"); w.Code != 401 ||
-			!strings.Contains(w.Header().Get("WWW-Authenticate"), "invalid_token") {
-			t.Errorf("at its end: %d %v", w.Code, w.Header())
-		}
+		w := get(s, tok, "/me")
+		assert.True(t, w.Code == 401 && strings.Contains(w.Header().Get("WWW-Authenticate"), "invalid_token"),
+			"at its end", w.Code, w.Header())
 		if tokenFor(t, s, venueA); len(s.tokens) != 1 {
 			t.Errorf("it keeps %d tokens", len(s.tokens))
 		}
@@ -98,17 +94,12 @@ func TestATokenAllowsItsVenueAndScopesOnly(t *testing.T) {
 		{"me without a labor scope", b, "/me", 200},
 		{"elsewhere", a, "/v1/labor/shifts", 404},
 	} {
-		if w := get(s, c.token, c.path); w.Code != c.status || object(t, w.Body.Bytes()) == nil {
-			t.Errorf("%s: %d %s, want %d", c.name, w.Code, w.Body, c.status)
-		}
+		w := get(s, c.token, c.path)
+		assert.True(t, w.Code == c.status && object(t, w.Body.Bytes()) != nil, c.name, w.Code, w.Body, c.status)
 	}
 	me := object(t, get(s, b, "/me").Body.Bytes())
-	if me["venueId"] != venueB || len(me["scopes"].([]any)) != 1 {
-		t.Errorf("/me says %v", me)
-	}
-	if w := do(s, httptest.NewRequest("GET", "/me", nil)); w.Code != 404 {
-		t.Errorf("without the prefix: %d", w.Code)
-	}
+	assert.True(t, me["venueId"] == venueB && len(me["scopes"].([]any)) == 1, "/me says", me)
+	assert.Equal(t, do(s, httptest.NewRequest("GET", "/me", nil)).Code, 404, "without the prefix")
 }
 
 func TestAListHasTheCompleteEnvelope(t *testing.T) {
@@ -119,17 +110,11 @@ func TestAListHasTheCompleteEnvelope(t *testing.T) {
 			m := object(t, get(s, tok, path).Body.Bytes())
 			for _, k := range []string{"records", "length", "status", "count", "duration",
 				"serverRequestTimestamp", "serverResponseTimestamp", "serverClientDrift"} {
-				if m[k] == nil {
-					t.Errorf("%s lacks %s", path, k)
-				}
+				assert.True(t, m[k] != nil, path, k)
 			}
-			if m["status"] != "SUCCESS" || int(m["length"].(float64)) != len(m["records"].([]any)) {
-				t.Errorf("%s: %v", path, m)
-			}
+			assert.True(t, m["status"] == "SUCCESS" && int(m["length"].(float64)) == len(m["records"].([]any)), path, m)
 			at, err := time.Parse(time.RFC3339, m["serverResponseTimestamp"].(string))
-			if err != nil || time.Until(at) != 0 {
-				t.Errorf("its clock says %v, %v", at, err)
-			}
+			assert.True(t, err == nil && time.Until(at) == 0, "its clock says", at, err)
 		}
 	})
 }
@@ -141,9 +126,7 @@ func TestPayrollPeriodsAreContiguousUpToToday(t *testing.T) {
 			s := newService(func(o *Options) { o.Venues[0].Zone = "Pacific/Auckland" })
 			m := object(t, get(s, tokenFor(t, s, venueA), "/v1/labor/payrollperiods?venueId="+venueA).Body.Bytes())
 			zone, err := time.LoadLocation("Pacific/Auckland")
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NoError(t, err)
 			var last time.Time
 			ids := map[any]bool{}
 			for _, r := range m["records"].([]any) {
@@ -151,21 +134,17 @@ func TestPayrollPeriodsAreContiguousUpToToday(t *testing.T) {
 				start, end := p["payrollPeriodStartDateTime"].(string), p["payrollPeriodEndDateTime"].(string)
 				from, err1 := time.Parse(time.DateOnly, start)
 				to, err2 := time.Parse(time.DateOnly, end)
-				if err1 != nil || err2 != nil || to.Sub(from) != 13*24*time.Hour || from.Weekday() != time.Monday ||
-					!last.IsZero() && !last.AddDate(0, 0, 1).Equal(from) {
-					t.Errorf("period from %s to %s after %s", start, end, last)
-				}
+				assert.True(t, err1 == nil && err2 == nil && to.Sub(from) == 13*24*time.Hour &&
+					from.Weekday() == time.Monday && (last.IsZero() || last.AddDate(0, 0, 1).Equal(from)),
+					"period from", start, end, last)
 				last, ids[p["id"]] = to, true
 				meta := p["meta"].(map[string]any)
-				if len(meta) != 8 || meta["timezone"] != "Pacific/Auckland" || meta["payPeriodStartAt"] != start ||
-					meta["payPeriodEndAt"] != end {
-					t.Errorf("meta is %v", meta)
-				}
+				assert.True(t, len(meta) == 8 && meta["timezone"] == "Pacific/Auckland" &&
+					meta["payPeriodStartAt"] == start && meta["payPeriodEndAt"] == end, "meta is", meta)
 			}
 			today, _ := time.Parse(time.DateOnly, time.Now().In(zone).Format(time.DateOnly))
-			if ahead := last.Sub(today); len(ids) != periods || ahead < 0 || ahead >= 14*24*time.Hour {
-				t.Errorf("there are %d periods up to %s", len(ids), last)
-			}
+			ahead := last.Sub(today)
+			assert.True(t, len(ids) == periods && ahead >= 0 && ahead < 14*24*time.Hour, "there are", len(ids), last)
 		}
 	})
 }
