@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/contract"
 )
 
@@ -36,25 +37,19 @@ func TestOfARefusedCompressedBodyWhatItHoldsIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newTestbed(t, func(_ *Options, p *Policy) { p.MaxBody = 150_000 })
 			w := b.do(post(c.body))
-			if code, message := errorOf(t, w.Body.Bytes()); code != c.code || message != c.message {
-				t.Errorf("%s: %s", code, message)
-			}
+			code, message := errorOf(t, w.Body.Bytes())
+			assert.True(t, code == c.code && message == c.message, code, message)
 			kept := b.rejected()[0]
-			if !strings.HasPrefix(string(kept.Body), c.kept) || kept.Truncated == c.whole || len(kept.Body) > 150_001 {
-				t.Errorf("kept %d bytes, truncated %v: %.100q", len(kept.Body), kept.Truncated, kept.Body)
-			}
-			if b.largeReserved.Load() != 0 {
-				t.Errorf("%d bytes are still counted", b.largeReserved.Load())
-			}
+			assert.True(t, strings.HasPrefix(string(kept.Body), c.kept) && kept.Truncated != c.whole &&
+				len(kept.Body) <= 150_001, len(kept.Body), kept.Truncated, string(kept.Body))
+			assert.Equal(t, b.largeReserved.Load(), 0)
 		})
 	}
 	b := newTestbed(t, nil)
 	req := post(compressed(burger))
 	req.Header.Set("Content-Type", "text/plain")
 	b.do(req)
-	if kept := b.rejected()[0]; string(kept.Body) != burger {
-		t.Errorf("%q", kept.Body)
-	}
+	assert.Equal(t, string(b.rejected()[0].Body), burger)
 }
 
 // FuzzBody posts any body, as it is and compressed: both get the same answer, and what is stored is what was

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 )
@@ -33,9 +34,7 @@ func TestASlowBodyIsAnsweredInTime(t *testing.T) {
 		}()
 		resp := c.want(503, TooSlow)
 		wantElapsed(t, start, 4*time.Second)
-		if resp.Header.Get("Retry-After") == "" || !resp.Close {
-			t.Errorf("%v", resp.Header)
-		}
+		assert.True(t, resp.Header.Get("Retry-After") != "" && resp.Close, resp.Header)
 		c.wantClosed()
 		wantElapsed(t, start, 5*time.Second)
 		time.Sleep(time.Second) // the sender notices
@@ -58,9 +57,8 @@ func TestAHeaderFailureIsAnsweredBeforeTheBodyIsRead(t *testing.T) {
 				c.want(code.Status(), code)
 				wantElapsed(t, start, 0)
 				c.wantClosed()
-				if held := time.Since(start); held > 2*time.Second {
-					t.Errorf("held for %s", held)
-				}
+				held := time.Since(start)
+				assert.True(t, held <= 2*time.Second, "held for", held)
 			})
 		})
 	}
@@ -91,9 +89,8 @@ func TestACommitAfterTheDeadlineIsHarmless(t *testing.T) {
 		b.intake.accept = nil
 		c = l.dial(t)
 		c.send(requestWith(burger))
-		if _, body := c.answer(); string(body) != `{"status":"SUCCESS","duplicate":true,"jobs":0}` {
-			t.Errorf("the retry: %s", body)
-		}
+		_, body := c.answer()
+		assert.Equal(t, string(body), `{"status":"SUCCESS","duplicate":true,"jobs":0}`, "the retry")
 	})
 }
 
@@ -105,9 +102,7 @@ func TestACallerThatClosesTheConnectionDoesNotCancelItsOrder(t *testing.T) {
 		time.Sleep(time.Second / 2)
 		_ = c.Close()
 		time.Sleep(time.Second)
-		if len(b.intake.requests()) != 1 {
-			t.Error("lost")
-		}
+		assert.Equal(t, len(b.intake.requests()), 1, "lost")
 	})
 }
 
@@ -117,18 +112,13 @@ func TestOfAChunkedBodyOverTheLimitAllIsKeptThatMayBe(t *testing.T) {
 			c := l.dial(t)
 			chunk := fmt.Sprintf("%x\r\n%s\r\n", 30000, strings.Repeat(" ", 30000))
 			c.send(requestHead("Transfer-Encoding: chunked\r\n"), strings.Repeat(chunk, 10), "0\r\n\r\n")
-			if resp := c.want(400, BodyTooLarge); !resp.Close {
-				t.Error("the connection stays")
-			}
+			assert.True(t, c.want(400, BodyTooLarge).Close, "the connection stays")
 			synctest.Wait()
 			time.Sleep(2 * time.Second)
 			kept := b.rejected()
-			if len(kept) != 1 || len(kept[0].Body) != 300000 || kept[0].Truncated || kept[0].Code != "body_too_large" {
-				t.Errorf("%d kept", len(kept))
-			}
-			if b.largeReserved.Load() != 0 {
-				t.Errorf("%d bytes still counted", b.largeReserved.Load())
-			}
+			assert.True(t, len(kept) == 1 && len(kept[0].Body) == 300000 && !kept[0].Truncated &&
+				kept[0].Code == "body_too_large", len(kept))
+			assert.Equal(t, b.largeReserved.Load(), 0)
 		})
 }
 
@@ -160,9 +150,8 @@ func TestA200IsAPromise(t *testing.T) {
 		c.send(requestWith(burger))
 		time.Sleep(3 * time.Second)
 		_ = c.SetReadDeadline(time.Now())
-		if n, err := c.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%d bytes before it is stored, %v", n, err)
-		}
+		n, err := c.Read(make([]byte, 1))
+		assert.True(t, n <= 0 && errors.Is(err, os.ErrDeadlineExceeded), n, err)
 		_ = c.SetReadDeadline(time.Time{})
 		result <- nil
 		c.want(200, "")
@@ -182,15 +171,13 @@ func TestAPanicIsAnswered500AndTheBodyIsKept(t *testing.T) {
 		c.send(requestWith(burger))
 		c.want(200, "")
 		// If all retries end like this, the operator can still see the dishes.
-		if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "internal" || string(kept[0].Body) != burger ||
-			kept[0].Venue != venueID {
-			t.Errorf("kept %+v", kept)
-		}
+		kept := b.rejected()
+		assert.True(t, len(kept) == 1 && kept[0].Code == "internal" && string(kept[0].Body) == burger &&
+			kept[0].Venue == venueID, kept)
 		b.count(t, "ticketrail_receiver_requests_total{500 internal}", 1)
-		if log := b.log.String(); strings.Count(log, "level=ERROR msg=\"print request panicked") != 1 ||
-			strings.Count(log, "exchange_test.go") != 1 {
-			t.Errorf("want it reported once, with where it happened:\n%s", log)
-		}
+		log := b.log.String()
+		assert.True(t, strings.Count(log, "level=ERROR msg=\"print request panicked") == 1 && strings.Count(log,
+			"exchange_test.go") == 1, "want it reported once, with where it happened", log)
 	})
 }
 
@@ -200,31 +187,25 @@ func TestAllLargeBodiesTogetherHaveALimit(t *testing.T) {
 	for name, body := range map[string][]byte{"as it is": []byte(big), "compressed": compressed(big)} {
 		b := newTestbed(t, func(_ *Options, p *Policy) { p.MaxBody = 1 << 20 })
 		counts := func(when string, want int64) {
-			if got := b.largeReserved.Load(); got != want {
-				t.Errorf("%s, %s: %d bytes are counted, want %d", name, when, got, want)
-			}
+			assert.Equal(t, b.largeReserved.Load(), want, name, when)
 		}
 
 		const room = 200_000
 		b.largeReserved.Store(maxLargeBodies - room)
 		w := b.do(post(body))
-		if code, _ := errorOf(t, w.Body.Bytes()); code != TooSlow {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
-		}
-		if w := b.do(post([]byte(burger))); w.Code != 200 {
-			t.Errorf("%s: a small one: %d %s", name, w.Code, w.Body)
-		}
+		code, _ := errorOf(t, w.Body.Bytes())
+		assert.Equal(t, code, TooSlow, name, w.Code, w.Body)
+		w = b.do(post([]byte(burger)))
+		assert.Equal(t, w.Code, 200, name, w.Body)
 		counts("refused", maxLargeBodies-room)
 
 		b.largeReserved.Store(0)
-		if w := b.do(post(body)); w.Code != 200 {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
-		}
+		w = b.do(post(body))
+		assert.Equal(t, w.Code, 200, name, w.Body)
 		counts("stored", 0)
 		b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { panic("boom") }
-		if w := b.do(post(body)); w.Code != 500 {
-			t.Errorf("%s: after a panic: %d %s", name, w.Code, w.Body)
-		}
+		w = b.do(post(body))
+		assert.Equal(t, w.Code, 500, name, w.Body)
 		counts("after a panic", 0)
 	}
 }
@@ -246,9 +227,8 @@ func TestABodyOfExactlyTheLimitIsRead(t *testing.T) {
 				case "compressed":
 					req = post(compressed(body))
 				}
-				if w := b.do(req); (w.Code == 200) != (over == 0) {
-					t.Errorf("limit %d, %d over, %s: %d %s", limit, over, how, w.Code, w.Body)
-				}
+				w := b.do(req)
+				assert.Equal(t, (w.Code == 200), (over == 0), limit, over, how, w.Code, w.Body)
 			}
 		}
 	}
@@ -273,7 +253,7 @@ func TestACallerThatSendsItsWholeBodyBeforeItReadsGetsTheAnswer(t *testing.T) {
 	} {
 		exchange := func() error {
 			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-			must(t, err)
+			assert.NoError(t, err)
 			defer conn.Close()
 			if _, err := io.WriteString(conn, c.request); err != nil {
 				return err

@@ -20,6 +20,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
@@ -137,7 +138,7 @@ func newTestbed(tb testing.TB, change func(*Options, *Policy)) *testbed {
 func testPolicy(tb testing.TB) *Policy {
 	tb.Helper()
 	compiled, err := plan.Compile(plan.Config{Fallback: "grill"})
-	must(tb, err)
+	assert.NoError(tb, err)
 	return &Policy{
 		Path: contract.PathWebhook, VenueHeader: contract.HeaderVenue, DeviceHeader: contract.HeaderDevice,
 		MaxBody: 1 << 20, Plan: compiled, RespondWithin: time.Minute, // a slow machine is not a slow disk
@@ -179,7 +180,7 @@ func (b *testbed) want(tb testing.TB, req *http.Request, status int, when ...any
 func (b *testbed) scrape(tb testing.TB) string {
 	tb.Helper()
 	families, err := b.reg.Gather()
-	must(tb, err)
+	assert.NoError(tb, err)
 	var out strings.Builder
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -245,9 +246,7 @@ func bubble(t *testing.T, change func(*Options, *Policy), story func(t *testing.
 // wantElapsed checks how much time a story has taken so far.
 func wantElapsed(t *testing.T, start time.Time, want time.Duration) {
 	t.Helper()
-	if got := time.Since(start); got != want {
-		t.Errorf("after %s, want %s", got, want)
-	}
+	assert.Equal(t, time.Since(start), want)
 }
 
 // serve runs b's server until the test is over.
@@ -263,7 +262,7 @@ func (b *testbed) serve(tb testing.TB) *pipeListener {
 func (p *pipeListener) dial(tb testing.TB) *rawConn {
 	tb.Helper()
 	c, err := p.Dial(context.Background(), "", "")
-	must(tb, err)
+	assert.NoError(tb, err)
 	tb.Cleanup(func() { _ = c.Close() })
 	return &rawConn{c, tb, bufio.NewReader(c)}
 }
@@ -318,10 +317,3 @@ func requestHead(more ...string) string {
 func contentLength(n int) string { return fmt.Sprintf("Content-Length: %d\r\n", n) }
 
 func requestWith(body string) string { return requestHead(contentLength(len(body))) + body }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestABodyThatNeedsMuchMemoryIsParsedAndStoredAlone(t *testing.T) {
@@ -51,13 +53,11 @@ func TestABodyThatBreaksALimitOfOursPrintsAsText(t *testing.T) {
 
 		d := b.intake.requests()[0].Drafts[0]
 		sent := strings.Replace(body, `"retryCount":0,`, "", 1)
-		if heads := strings.Join(d.Ticket.Heads(), " "); !strings.Contains(heads, why) || d.Station != "grill" ||
-			len(d.Ticket.Raw) > 8100 || !strings.Contains(sent, d.Ticket.Raw[:100]) {
-			t.Errorf("%.60s: headed %q at %s: %.200s", body, heads, d.Station, d.Ticket.Raw)
-		}
-		if kept := b.rejected(); (len(kept) == 1) != (len(body) > 8000) {
-			t.Errorf("%.60s: what did not fit is kept: %d of %d bytes", body, len(kept), len(body))
-		}
+		heads := strings.Join(d.Ticket.Heads(), " ")
+		assert.True(t, strings.Contains(heads, why) && d.Station == "grill" && len(d.Ticket.Raw) <= 8100 &&
+			strings.Contains(sent, d.Ticket.Raw[:100]), body, heads, d.Station, d.Ticket.Raw)
+		kept := b.rejected()
+		assert.Equal(t, (len(kept) == 1), (len(body) > 8000), body, len(kept), len(body))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/contract"
 )
 
@@ -45,15 +46,10 @@ func TestARefusedRequestIsPrintedOnceItsCauseIsMended(t *testing.T) {
 		got := b.intake.requests()[0]
 		reason, _, _ := strings.Cut(c.one.Message, ";")
 		heads := got.Drafts[0].Ticket.Heads()
-		if heads[0] != "LATE – refused at 19:32: "+reason || !got.PrintEvenIfReported {
-			t.Errorf("headed %q", heads)
-		}
-		if got.OnlyReportConflict {
-			t.Error("if it differs from what has printed, only the list would say so, from where it came")
-		}
-		if !got.Received.Equal(c.one.Time) || got.Device != device || got.Venue != venueID {
-			t.Errorf("%+v", got)
-		}
+		assert.True(t, heads[0] == "LATE – refused at 19:32: "+reason && got.PrintEvenIfReported, heads)
+		assert.True(t, !got.OnlyReportConflict,
+			"if it differs from what has printed, only the list would say so, from where it came")
+		assert.True(t, got.Received.Equal(c.one.Time) && got.Device == device && got.Venue == venueID, got)
 	}
 }
 
@@ -73,9 +69,8 @@ func TestWhatCannotBePrintedLateSaysWhy(t *testing.T) {
 		one := late(SchemaMismatch, "x", burger)
 		c.change(&one)
 		_, err := b.PrintLate(t.Context(), one, c.lenient)
-		if h, ok := errors.AsType[*Hindrance](err); !ok || !strings.Contains(h.Message, c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
+		h, ok := errors.AsType[*Hindrance](err)
+		assert.True(t, ok && strings.Contains(h.Message, c.want), err, c.want)
 	}
 }
 
@@ -123,14 +118,12 @@ func TestABodyIsKeptAndCanPrintWhateverWasWrongIfItIsKnownWhoSentIt(t *testing.T
 
 		one := StoredReject{Reject: kept[0]}
 		if c.venue != venueID {
-			if _, err := b.PrintLate(t.Context(), one, false); err == nil {
-				t.Errorf("%+v: it printed for a venue that is not ours", c)
-			}
+			_, err := b.PrintLate(t.Context(), one, false)
+			assert.True(t, err != nil, c)
 			one.Venue = "Harbour Grill" // rejects print --venue
 		}
-		if _, err := b.PrintLate(t.Context(), one, false); err != nil || len(b.intake.requests()) != 1 {
-			t.Errorf("%+v: %v, %d requests stored", c, err, len(b.intake.requests()))
-		}
+		_, err := b.PrintLate(t.Context(), one, false)
+		assert.True(t, err == nil && len(b.intake.requests()) == 1, c, err, len(b.intake.requests()))
 	}
 }
 
@@ -146,19 +139,12 @@ func TestABodyIsKeptThatWasRefusedForItsDeviceOrConflicts(t *testing.T) {
 	var got []string
 	for _, one := range b.rejected() {
 		got = append(got, one.Code)
-		if len(one.Body) != len(burger) && one.Code != "conflict" || one.Truncated || one.Count != 0 {
-			t.Errorf("kept %s of %d bytes", one.Code, len(one.Body))
-		}
-		if one.Printed.IsZero() == (one.Code == "conflict") {
-			t.Errorf("%s: printed %v", one.Code, one.Printed)
-		}
+		assert.True(t, (len(one.Body) == len(burger) || one.Code == "conflict") && !one.Truncated && one.Count == 0,
+			one.Code, len(one.Body))
+		assert.True(t, one.Printed.IsZero() != (one.Code == "conflict"), one.Code, one.Printed)
 	}
-	if strings.Join(got, " ") != "device_not_allowed device_not_allowed conflict" {
-		t.Errorf("kept %q", got)
-	}
-	if b.largeReserved.Load() != 0 {
-		t.Errorf("%d bytes still counted", b.largeReserved.Load())
-	}
+	assert.Equal(t, strings.Join(got, " "), "device_not_allowed device_not_allowed conflict", got)
+	assert.Equal(t, b.largeReserved.Load(), 0)
 }
 
 func TestABodyThatCausesAPanicPrintsAsText(t *testing.T) {
@@ -172,15 +158,13 @@ func TestABodyThatCausesAPanicPrintsAsText(t *testing.T) {
 	b.want(t, post([]byte(burger)), 500)
 	one := StoredReject{ID: 1, Reject: b.rejected()[0]}
 	_, err := b.PrintLate(t.Context(), one, false)
-	if h, ok := errors.AsType[*Hindrance](err); !ok || !strings.Contains(h.Message, "internal error; printed") {
-		t.Errorf("%v", err)
-	}
+	h, ok := errors.AsType[*Hindrance](err)
+	assert.True(t, ok && strings.Contains(h.Message, "internal error; printed"), err)
 	if _, err := b.PrintLate(t.Context(), one, true); err != nil {
 		t.Fatal(err)
 	}
-	if d := b.intake.requests()[0].Drafts[0]; !strings.Contains(d.Ticket.Raw, "Cheeseburger") {
-		t.Errorf("planned %+v", d)
-	}
+	d := b.intake.requests()[0].Drafts[0]
+	assert.True(t, strings.Contains(d.Ticket.Raw, "Cheeseburger"), d)
 }
 
 // late is the refused body as Rejects returns it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
 )
@@ -16,9 +17,8 @@ import (
 func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	b := newTestbed(t, nil)
 	before := strings.Count(b.scrape(t), "\n")
-	if problems, err := testutil.GatherAndLint(b.reg); err != nil || len(problems) > 0 {
-		t.Errorf("%v, %v", problems, err)
-	}
+	problems, err := testutil.GatherAndLint(b.reg)
+	assert.True(t, err == nil && len(problems) == 0, problems, err)
 	for _, row := range rows {
 		r := validCase()
 		row.wrong(&r)
@@ -29,9 +29,7 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	b.do(post([]byte(`{"records":[{"id":"\u0000","items":[],"retryCount":"x","venueId":1}],"status":1,"count":` +
 		`-1,"count":-2,"x":"` + "\xff" + `"}`)))
 	b.do(post([]byte(requestOfItems("many", 10_001))))
-	if after := strings.Count(b.scrape(t), "\n"); after != before {
-		t.Errorf("%d series at the start, %d later", before, after)
-	}
+	assert.Equal(t, strings.Count(b.scrape(t), "\n"), before)
 	for _, a := range contract.Anomalies() {
 		b.count(t, "ticketrail_receiver_anomalies_total{"+string(a)+"}", 1)
 	}
@@ -51,9 +49,7 @@ func TestAnAnomalyIsLoggedOnceForEachKindAndVenue(t *testing.T) {
 	req := post([]byte(`{"records":[{"id":"order 1","items":[]}],"count":"1"}`))
 	req.Header.Set(contract.HeaderVenue, second)
 	b.do(req)
-	if n := strings.Count(b.log.String(), "request differs from the contract"); n != 3 {
-		t.Errorf("%d lines:\n%s", n, b.log)
-	}
+	assert.Equal(t, strings.Count(b.log.String(), "request differs from the contract"), 3, b.log)
 	b.count(t, "ticketrail_receiver_anomalies_total{id_not_uuid}", 6)
 }
 
@@ -61,19 +57,16 @@ func TestARouteThatFailsIsCountedForEachItemAndLoggedOnce(t *testing.T) {
 	b := newTestbed(t, func(_ *Options, p *Policy) {
 		compiled, err := plan.Compile(plan.Config{Fallback: "grill",
 			Routes: []plan.Route{{When: `item.name > 1`, To: []string{"bar"}}}})
-		must(t, err)
+		assert.NoError(t, err)
 		p.Plan, p.OnlyReportConflict = compiled, true
 	})
 	for i := range 2 {
 		b.do(post(fmt.Appendf(nil, `{"records":[{"id":"%d","items":[{"name":"Pie"},{"name":"Ale"}]}]}`, i)))
 	}
 	b.count(t, "ticketrail_receiver_expression_failures_total", 4)
-	if log := b.log.String(); strings.Count(log, "its route did not match") != 1 || strings.Contains(log, "Pie") {
-		t.Errorf("log:\n%s", log)
-	}
-	if !b.intake.requests()[0].OnlyReportConflict {
-		t.Error("receiver.conflict: report does not reach the queue")
-	}
+	log := b.log.String()
+	assert.True(t, strings.Count(log, "its route did not match") == 1 && !strings.Contains(log, "Pie"), log)
+	assert.True(t, b.intake.requests()[0].OnlyReportConflict, "receiver.conflict: report does not reach the queue")
 }
 
 func TestTheLogHasOneLineForEachRequestAndQuotesNoBody(t *testing.T) {
@@ -81,14 +74,10 @@ func TestTheLogHasOneLineForEachRequestAndQuotesNoBody(t *testing.T) {
 	b.do(post([]byte(burger)))
 	b.do(post([]byte(`{"records":[{"id":"x","items":"Cheeseburger"}]}`)))
 	b.do(post([]byte(`{"Cheeseburger":Cheeseburger}`)))
-	if strings.Contains(b.log.String(), "burger") || strings.Contains(b.log.String(), "Jonathan") {
-		t.Errorf("log:\n%s", b.log)
-	}
+	assert.True(t, !strings.Contains(b.log.String(), "burger") && !strings.Contains(b.log.String(), "Jonathan"), b.log)
 	want := `level=INFO msg="request accepted" component=receiver request=9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01 venue=` +
 		venueID + ` device=BW-E-Tablet-01 jobs=1 duplicate=false`
-	if strings.Count(b.log.String(), want) != 1 || strings.Count(b.log.String(), "level=INFO") != 1 {
-		t.Errorf("log:\n%s", b.log)
-	}
+	assert.True(t, strings.Count(b.log.String(), want) == 1 && strings.Count(b.log.String(), "level=INFO") == 1, b.log)
 }
 
 func TestNeitherASlowJournalNorKeepingARejectDelaysTheAnswer(t *testing.T) {
@@ -122,9 +111,7 @@ func TestTheLogLimiterHasAMemoryLimit(t *testing.T) {
 	for i := range 3 * maxLimiterKeys {
 		q.allow(fmt.Sprint(i), 0)
 	}
-	if len(q.last) > maxLimiterKeys {
-		t.Errorf("%d remembered", len(q.last))
-	}
+	assert.True(t, len(q.last) <= maxLimiterKeys, len(q.last))
 }
 
 // slowJournal is how long a line takes.
@@ -144,9 +131,8 @@ func TestABodyRefusedForItsContentTypeIsKeptCompleteDespiteASlowJournal(t *testi
 		c.want(400, ContentType)
 		c.send(burger)
 		c.wantClosed()
-		if kept := b.rejected(); len(kept) != 1 || string(kept[0].Body) != burger || kept[0].Truncated ||
-			kept[0].Venue != venueID || kept[0].Device != device {
-			t.Errorf("%+v", kept)
-		}
+		kept := b.rejected()
+		assert.True(t, len(kept) == 1 && string(kept[0].Body) == burger && !kept[0].Truncated &&
+			kept[0].Venue == venueID && kept[0].Device == device, kept)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/contract"
 )
 
@@ -50,14 +51,12 @@ func TestConnectionsAreCountedByWhoTheCallerIs(t *testing.T) {
 		"2001:db8::1": "2001:db8::/64 128", "2001:db8::2%eth0": "2001:db8::/64 128",
 		"192.0.2.1": "not allowed 16", "fe80::1": "not allowed 16",
 	} {
-		if name, most := b.Group(netip.MustParseAddr(caller)); fmt.Sprint(name, " ", most) != want {
-			t.Errorf("%s: %q, %d, want %s", caller, name, most, want)
-		}
+		name, most := b.Group(netip.MustParseAddr(caller))
+		assert.Equal(t, fmt.Sprint(name, " ", most), want, caller, name, most)
 	}
 	b.SetPolicy(testPolicy(t))
-	if name, most := b.Group(netip.MustParseAddr("192.0.2.1")); name != "192.0.2.1" || most != 128 {
-		t.Errorf("after a reload: %q, %d", name, most)
-	}
+	name, most := b.Group(netip.MustParseAddr("192.0.2.1"))
+	assert.True(t, name == "192.0.2.1" && most == 128, "after a reload", name, most)
 }
 
 func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
@@ -83,20 +82,15 @@ func TestTheSecretPathIsNeitherAnsweredNorLogged(t *testing.T) {
 			if plain, err := url.PathUnescape(path); err == nil && plain != path {
 				req.URL.Path, req.URL.RawPath = plain, path
 			}
-			if w := b.do(req); w.Code != want || strings.Contains(w.Body.String(), "/hook") ||
-				(want == 405) != (w.Header().Get("Allow") == "POST") {
-				t.Errorf("%s %s: %d %s, want %d", method, path, w.Code, w.Body, want)
-			}
+			w := b.do(req)
+			assert.True(t, w.Code == want && !strings.Contains(w.Body.String(), "/hook") &&
+				(want == 405) == (w.Header().Get("Allow") == "POST"), method, path, w.Code, w.Body, want)
 		}
 	}
-	if !strings.Contains(b.log.String(), "code=wrong_path") {
-		t.Errorf("logged %s", b.log)
-	}
+	assert.True(t, strings.Contains(b.log.String(), "code=wrong_path"), b.log)
 	for _, where := range []string{b.log.String(), b.scrape(t)} {
-		if strings.Contains(where, oldSecret) || strings.Contains(where, newSecret) ||
-			strings.Contains(where, "/hook") {
-			t.Errorf("the path is in %s", where)
-		}
+		assert.True(t, !strings.Contains(where, oldSecret) && !strings.Contains(where, newSecret) &&
+			!strings.Contains(where, "/hook"), "the path is in", where)
 	}
 }
 
@@ -105,9 +99,8 @@ func TestHeaderNamesCanBeConfigured(t *testing.T) {
 		p.VenueHeader, p.DeviceHeader = "x-other-venueid", "x-other-device-id"
 	})
 	req := post([]byte(burger))
-	if _, message := errorOf(t, b.do(req).Body.Bytes()); message != "x-other-venueid: missing" {
-		t.Error(message)
-	}
+	_, message := errorOf(t, b.do(req).Body.Bytes())
+	assert.Equal(t, message, "x-other-venueid: missing")
 	req = post([]byte(burger))
 	req.Header["X-Other-Venueid"] = []string{strings.ToUpper(venueID), " " + venueID}
 	req.Header.Set("X-OTHER-DEVICE-ID", device)
@@ -136,9 +129,7 @@ func TestADeviceIsStoredTruncatedAndAsValidUTF8(t *testing.T) {
 		"second"}
 	b.want(t, req, 200)
 	got := b.intake.requests()[0].Device
-	if !strings.HasPrefix(got, "caf\uFFFDéé") || len(got) > 200 || len(got) < 198 {
-		t.Errorf("%d bytes: %s", len(got), got)
-	}
+	assert.True(t, strings.HasPrefix(got, "caf\uFFFDéé") && len(got) <= 200 && len(got) >= 198, len(got), got)
 }
 
 type readerFunc func([]byte) (int, error)

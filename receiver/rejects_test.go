@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/kv"
 	"ticketrail/queue/queuetest"
 )
@@ -22,32 +23,27 @@ func TestRefusedBodiesAreKeptThroughARestart(t *testing.T) {
 	for i, body := range [][]byte{[]byte("small"), large, append(large, 'x'), {}} {
 		r := openRejects(t, store, bodies)
 		r.Keep(Reject{Message: fmt.Sprint(i), Body: body})
-		must(t, r.Close(t.Context()))
+		assert.NoError(t, r.Close(t.Context()))
 	}
 	r := openRejects(t, store, bodies)
-	must(t, r.MarkPrinted(t.Context(), 1, time.Unix(1, 0)))
-	if err := r.MarkPrinted(t.Context(), 5, time.Unix(1, 0)); !errors.Is(err, ErrNoReject) {
-		t.Errorf("of one that is not there: %v", err)
-	}
+	assert.NoError(t, r.MarkPrinted(t.Context(), 1, time.Unix(1, 0)))
+	err := r.MarkPrinted(t.Context(), 5, time.Unix(1, 0))
+	assert.True(t, errors.Is(err, ErrNoReject), "of one that is not there", err)
 	_ = r.Close(t.Context())
 
 	r = openRejects(t, store, bodies)
 	_ = r.Close(t.Context())
 	list := r.List()
-	if !list[3].Printed.Equal(time.Unix(1, 0)) || !list[2].Printed.IsZero() {
-		t.Errorf("what was printed is not known after a restart: %+v", list)
-	}
-	if len(list) != 4 || list[0].ID != 4 || list[3].Message != "0" || list[1].Body != nil || !list[1].Truncated ||
-		list[2].Truncated {
-		t.Errorf("%d kept: %+v", len(list), list)
-	}
+	assert.True(t, list[3].Printed.Equal(time.Unix(1, 0)) && list[2].Printed.IsZero(),
+		"what was printed is not known after a restart", list)
+	assert.True(t, len(list) == 4 && list[0].ID == 4 && list[3].Message == "0" && list[1].Body == nil &&
+		list[1].Truncated && !list[2].Truncated, len(list), list)
 	r.wantBody(t, 1, []byte("small"))
 	r.wantBody(t, 2, large)
 	r.wantBody(t, 3, large)
 	r.wantBody(t, 4, nil)
-	if _, err := r.Get(5); !errors.Is(err, ErrNoReject) {
-		t.Errorf("of one that is not there: %v", err)
-	}
+	_, err = r.Get(5)
+	assert.True(t, errors.Is(err, ErrNoReject), "of one that is not there", err)
 }
 
 func TestWhatWasSentWithTheSecretIsDroppedLastAndAnOrderAfterWhatIsLarge(t *testing.T) {
@@ -69,7 +65,7 @@ func TestWhatWasSentWithTheSecretIsDroppedLastAndAnOrderAfterWhatIsLarge(t *test
 			_ = r.Close(t.Context())
 			order := append(c.order.Body, "order"...)
 			keep := func(one Reject) {
-				must(t, r.keep(one, false))
+				assert.NoError(t, r.keep(one, false))
 			}
 			keep(Reject{Secret: c.order.Secret, Body: order})
 			for range c.n {
@@ -80,10 +76,8 @@ func TestWhatWasSentWithTheSecretIsDroppedLastAndAnOrderAfterWhatIsLarge(t *test
 			for _, one := range list {
 				pieces += (one.Size + rejectPiece - 1) / rejectPiece
 			}
-			if len(list) != c.kept+1 || len(store.Keys()) != len(list) || len(bodies.Keys()) != pieces {
-				t.Errorf("%d are kept, want %d, as %d entries and %d pieces", len(list), c.kept+1, len(store.Keys()),
-					len(bodies.Keys()))
-			}
+			assert.True(t, len(list) == c.kept+1 && len(store.Keys()) == len(list) && len(bodies.Keys()) == pieces,
+				len(list), c.kept+1, len(store.Keys()), len(bodies.Keys()))
 		})
 	}
 }
@@ -92,13 +86,10 @@ func TestABodyWithoutTheSecretHasNoRoomBesideThoseThatHaveIt(t *testing.T) {
 	r := openRejects(t, queuetest.NewStore(), queuetest.NewStore())
 	_ = r.Close(t.Context())
 	for i := range MaxRejects + 2 {
-		if err := r.keep(Reject{Secret: i < MaxRejects, Body: fmt.Append(nil, i)}, false); err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, r.keep(Reject{Secret: i < MaxRejects, Body: fmt.Append(nil, i)}, false))
 	}
-	if list := r.List(); len(list) != MaxRejects || !list[0].Secret {
-		t.Errorf("%d kept, the newest %+v", len(list), list[0])
-	}
+	list := r.List()
+	assert.True(t, len(list) == MaxRejects && list[0].Secret, len(list), list[0])
 }
 
 func TestEachBodyThatIsNotKeptIsCounted(t *testing.T) {
@@ -106,7 +97,7 @@ func TestEachBodyThatIsNotKeptIsCounted(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
 		store, bodies := queuetest.NewStore(), queuetest.NewStore()
 		r, err := OpenRejects(store, bodies, slog.New(slog.DiscardHandler), reg)
-		must(t, err)
+		assert.NoError(t, err)
 		release := make(chan struct{})
 		r.mu.Lock() // the writer waits for it
 		go func() { <-release; r.mu.Unlock() }()
@@ -123,26 +114,20 @@ func TestEachBodyThatIsNotKeptIsCounted(t *testing.T) {
 		for _, m := range families[0].GetMetric() {
 			got += fmt.Sprint(m.GetLabel()[0].GetValue(), " ", m.GetCounter().GetValue(), ", ")
 		}
-		if got != "busy 3, old 0, storage 1, " {
-			t.Errorf("counted %s", got)
-		}
-		if list := r.List(); len(list) != 2 {
-			t.Errorf("%d listed", len(list))
-		}
+		assert.Equal(t, got, "busy 3, old 0, storage 1, ")
+		assert.Equal(t, len(r.List()), 2)
 	})
 }
 
 func openRejects(t *testing.T, store, bodies kv.Store) *Rejects {
 	t.Helper()
 	r, err := OpenRejects(store, bodies, slog.New(slog.DiscardHandler), nil)
-	must(t, err)
+	assert.NoError(t, err)
 	return r
 }
 
 func (r *Rejects) wantBody(t *testing.T, id uint64, want []byte) {
 	t.Helper()
 	one, err := r.Get(id)
-	if err != nil || !bytes.Equal(one.Body, want) {
-		t.Errorf("of %d there are %d bytes, want %d, %v", id, len(one.Body), len(want), err)
-	}
+	assert.True(t, err == nil && bytes.Equal(one.Body, want), id, len(one.Body), len(want), err)
 }

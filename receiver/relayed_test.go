@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -25,32 +26,26 @@ func TestARelayedRequestIsTheSameRequestAsOneThatIsPosted(t *testing.T) {
 	relayedAt := b.LastRequest(venueID)
 	b.lastRequests.Delete(venueID)
 	b.do(post([]byte(burger)))
-	if relayedAt.Before(before) || b.LastRequest(venueID).Before(before) || !b.LastRequest("x").Equal(before) {
-		t.Errorf("heard at %v and %v", relayedAt, b.LastRequest(venueID))
-	}
+	assert.True(t, !relayedAt.Before(before) && !b.LastRequest(venueID).Before(before) &&
+		b.LastRequest("x").Equal(before), "heard at", relayedAt, b.LastRequest(venueID))
 	other := strings.Replace(burger, "Cheeseburger", "Steak", 1)
-	if receipt, err := b.Relay(t.Context(), relayed(other)); err != nil || !receipt.Conflict {
-		t.Errorf("other content: %+v, %v", receipt, err)
-	}
+	receipt, err := b.Relay(t.Context(), relayed(other))
+	assert.True(t, err == nil && receipt.Conflict, "other content", receipt, err)
 	all := b.intake.requests()
 	if len(all) != 1 {
 		t.Fatalf("%d stored", len(all))
 	}
 	got := all[0]
-	if got.Age != 2*time.Hour || !got.Received.Equal(relayed("").Received) || got.Device != device ||
-		got.Venue != venueID || string(got.Body) != burger || !got.Drafts[0].Ticket.Received.Equal(got.Received) {
-		t.Errorf("%+v", got)
-	}
+	assert.True(t, got.Age == 2*time.Hour && got.Received.Equal(relayed("").Received) && got.Device == device &&
+		got.Venue == venueID && string(got.Body) == burger && got.Drafts[0].Ticket.Received.Equal(got.Received), got)
 	b.count(t, "ticketrail_receiver_requests_total{200 stored}", 1)
 	b.count(t, "ticketrail_receiver_requests_total{200 duplicate}", 1)
 	b.count(t, "ticketrail_receiver_requests_total{200 conflict}", 1)
 	b.count(t, "ticketrail_receiver_request_seconds", 1) // the time at the relay is no answer of this box
-	if kept := b.rejected(); len(kept) != 1 || kept[0].Code != "conflict" || string(kept[0].Body) != other {
-		t.Errorf("kept %+v", kept)
-	}
-	if log := b.log.String(); strings.Count(log, "request accepted") != 3 {
-		t.Errorf("logged %s", log)
-	}
+	kept := b.rejected()
+	assert.True(t, len(kept) == 1 && kept[0].Code == "conflict" && string(kept[0].Body) == other, kept)
+	log := b.log.String()
+	assert.Equal(t, strings.Count(log, "request accepted"), 3, log)
 }
 
 func TestWhatARelayHasAcceptedIsTakenWhateverTheBoxWouldRefuse(t *testing.T) {
@@ -59,9 +54,8 @@ func TestWhatARelayHasAcceptedIsTakenWhateverTheBoxWouldRefuse(t *testing.T) {
 	})
 	one := relayed(requestOfItems("no-uuid", 1) + strings.Repeat(" ", 1000))
 	one.Device = "a device that only the relay knows"
-	if _, err := b.Relay(t.Context(), one); err != nil {
-		t.Error(err)
-	}
+	_, err := b.Relay(t.Context(), one)
+	assert.True(t, err == nil, err)
 	b.want(t, post([]byte(requestOfItems("other", 1))), 400)
 }
 
@@ -80,16 +74,14 @@ func TestARelayedRequestThatCannotBePrintedIsReturnedToBeKept(t *testing.T) {
 	} {
 		_, err := b.Relay(t.Context(), one)
 		r, ok := errors.AsType[*Refused](err)
-		if !ok || r.Code != string(code) || !bytes.Equal(r.Body, one.Body) || r.Venue != venueID ||
-			r.Device != one.Device || !r.Time.Equal(one.Received) || r.Fetched.IsZero() || r.Error() == "" {
-			t.Errorf("%s: %+v, %v", code, r, err)
-		}
+		assert.True(t, ok && r.Code == string(code) && bytes.Equal(r.Body, one.Body) && r.Venue == venueID &&
+			r.Device == one.Device && r.Time.Equal(one.Received) && !r.Fetched.IsZero() && r.Error() != "", code, r,
+			err)
 	}
 	b.count(t, "ticketrail_receiver_requests_total{400 schema_mismatch}", 1)
 	b.count(t, "ticketrail_receiver_requests_total{500 internal}", 1)
-	if log := b.log.String(); strings.Count(log, "request refused") != 3 || !strings.Contains(log, "relayed_test.go") {
-		t.Errorf("logged %s", log)
-	}
+	log := b.log.String()
+	assert.True(t, strings.Count(log, "request refused") == 3 && strings.Contains(log, "relayed_test.go"), log)
 }
 
 func TestARelayedRequestThatMayBeTakenLaterIsNotRefused(t *testing.T) {
@@ -97,16 +89,13 @@ func TestARelayedRequestThatMayBeTakenLaterIsNotRefused(t *testing.T) {
 	full := errors.New("the disk is full")
 	b.intake.accept = func(context.Context, ticket.Request) (ticket.Receipt, error) { return ticket.Receipt{}, full }
 	_, err := b.Relay(t.Context(), relayed(requestOfItems("a", 1)))
-	if _, refused := errors.AsType[*Refused](err); refused || !errors.Is(err, full) {
-		t.Errorf("a full disk: %v", err)
-	}
+	_, refused := errors.AsType[*Refused](err)
+	assert.True(t, !refused && errors.Is(err, full), "a full disk", err)
 	unknown := relayed(requestOfItems("a", 1))
 	unknown.Venue = "00000000-0000-4000-8000-000000000001"
 	_, err = b.Relay(t.Context(), unknown)
 	_, isRefused := errors.AsType[*Refused](err)
-	if isRefused || err == nil || !strings.Contains(err.Error(), "under venues") {
-		t.Errorf("an unknown venue: %v", err)
-	}
+	assert.True(t, !isRefused && err != nil && strings.Contains(err.Error(), "under venues"), "an unknown venue", err)
 	b.count(t, "ticketrail_receiver_requests_total{503 storage_failed}", 0)
 }
 
@@ -119,16 +108,14 @@ func TestNeitherAStopNorMuchWorkInterruptsARelayedRequestAndAHungDiskDoes(t *tes
 		b.intake.acceptAfter(time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := b.Relay(ctx, relayed(requestOfItems("a", 1))); err != nil {
-			t.Errorf("at a stop: %v", err)
-		}
+		_, err := b.Relay(ctx, relayed(requestOfItems("a", 1)))
+		assert.True(t, err == nil, "at a stop", err)
 
 		b.intake.acceptAfter(time.Hour)
 		start := time.Now()
-		_, err := b.Relay(ctx, relayed(requestOfItems("b", 1)))
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != work+4*time.Second {
-			t.Errorf("after %s: %v", time.Since(start), err)
-		}
+		_, err = b.Relay(ctx, relayed(requestOfItems("b", 1)))
+		assert.True(t, errors.Is(err, context.DeadlineExceeded) && time.Since(start) == work+4*time.Second,
+			time.Since(start), err)
 		time.Sleep(time.Hour)
 	})
 }
@@ -152,7 +139,7 @@ func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 	}
 	store.Inject(queuetest.None)
 	for range 2 { // the relay sends it again if the box crashed before it said that it has it
-		must(t, r.Store(t.Context(), one))
+		assert.NoError(t, r.Store(t.Context(), one))
 	}
 	if list := r.List(); len(list) != 1 || !slices.Contains(store.Keys(), rejectKey(list[0].ID)) ||
 		len(bodies.Keys()) != 1 {
@@ -163,22 +150,19 @@ func TestABodyThatIsStoredIsOnTheDiskOnceOrNotInTheList(t *testing.T) {
 	for i := range MaxRejects - 1 {
 		at := one.Time.Add(time.Duration(i+1) * time.Second)
 		more := Reject{Time: at, Venue: venueID, Code: "x", Body: []byte("x")}
-		must(t, r.Store(t.Context(), more))
+		assert.NoError(t, r.Store(t.Context(), more))
 	}
 	bodies.Inject(queuetest.Failed)
 	one.Code = "x"
-	if err := r.Store(t.Context(), one); err == nil || len(r.List()) != MaxRejects {
-		t.Errorf("%v, %d in the list", err, len(r.List()))
-	}
+	err := r.Store(t.Context(), one)
+	assert.True(t, err != nil && len(r.List()) == MaxRejects, err, len(r.List()))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	err = r.Close(t.Context())
+	assert.True(t, err == nil, err)
 	r.in, r.done = nil, nil // never read
-	if err := r.Store(ended, one); !errors.Is(err, context.Canceled) || r.waiting.Load() != 0 {
-		t.Errorf("%v, %d bytes wait", err, r.waiting.Load())
-	}
+	err = r.Store(ended, one)
+	assert.True(t, errors.Is(err, context.Canceled) && r.waiting.Load() == 0, err, r.waiting.Load())
 }
 
 func relayed(body string) Relayed {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/kv"
 	"ticketrail/queue/queuetest"
 	"ticketrail/receiver/contract"
@@ -47,30 +48,22 @@ func TestTheFieldsOfOrdersAreKeptThroughARestart(t *testing.T) {
 			plan.Leaf{Path: "records.items.wish", Use: plan.Unread, Example: "late"},
 			plan.Leaf{Path: "records.items.wish", Use: plan.Unread, Example: "soon"})
 		b.count(t, "ticketrail_receiver_unread_fields_total{records.items.wish Harbour Grill}", 1)
-		if store.Writes() > 0 {
-			t.Error("stored at once")
-		}
+		assert.True(t, store.Writes() <= 0, "stored at once")
 		time.Sleep(storeShapes)
 		synctest.Wait()
-		if store.Writes() != 1 {
-			t.Errorf("stored %d times in a minute", store.Writes())
-		}
+		assert.Equal(t, store.Writes(), 1)
 		look(t, s, plan.Leaf{Path: "records.items.note", Use: plan.Read, As: "note", Example: "no ice"})
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := openShapes(t, store, nil)
 		got := s.Of(venueID)
-		if diff := cmp.Diff(want, got.Fields, cmpopts.IgnoreFields(Field{}, "Last")); diff != "" || got.Requests != 2 {
-			t.Errorf("%d requests\n%s", got.Requests, diff)
-		}
-		if unread := got.Unread(); len(unread) != 1 || unread[0].Path != "records.items.wish" {
-			t.Errorf("unread: %+v", unread)
-		}
+		diff := cmp.Diff(want, got.Fields, cmpopts.IgnoreFields(Field{}, "Last"))
+		assert.True(t, diff == "" && got.Requests == 2, got.Requests, diff)
+		unread := got.Unread()
+		assert.True(t, len(unread) == 1 && unread[0].Path == "records.items.wish", unread)
 		s.Forget(func(f Field) bool { return f.Use == plan.Unread })
 	})
-	if strings.Contains(store.Value(venueID), "wish") {
-		t.Error("a field that was forgotten is stored")
-	}
+	assert.True(t, !strings.Contains(store.Value(venueID), "wish"), "a field that was forgotten is stored")
 }
 
 func TestAFieldIsForgottenWhenNeither200RequestsNorADayHadIt(t *testing.T) {
@@ -83,9 +76,7 @@ func TestAFieldIsForgottenWhenNeither200RequestsNorADayHadIt(t *testing.T) {
 		for range shapeRequests {
 			lookAt(s, plan.Leaf{Path: "usual"})
 		}
-		if !has("rare") {
-			t.Error("a field of this morning is forgotten after a busy evening")
-		}
+		assert.True(t, has("rare"), "a field of this morning is forgotten after a busy evening")
 		time.Sleep(shapeTime)
 		if lookAt(s, plan.Leaf{Path: "usual"}); has("rare") || !has("usual") {
 			t.Errorf("after a day: %+v", s.Of(venueID).Fields)
@@ -109,16 +100,12 @@ func TestWhatARequestCallsItsFieldsIsBounded(t *testing.T) {
 			lookAt(s, leaves...)
 		}
 		fields := s.Of(venueID).Fields
-		if usual := fields[len(fields)-1]; usual.Path != "usual" {
-			t.Errorf("keys that differ in each order have pushed out the usual ones: %+v", usual)
-		}
-		if len(fields) != maxShapeFields || len(fields[0].Path) != maxPath || strings.Contains(fields[0].Path, "\x1b") {
-			t.Errorf("%d fields, such as %q", len(fields), fields[0].Path)
-		}
+		usual := fields[len(fields)-1]
+		assert.Equal(t, usual.Path, "usual", "keys that differ in each order have pushed out the usual ones", usual)
+		assert.True(t, len(fields) == maxShapeFields && len(fields[0].Path) == maxPath &&
+			!strings.Contains(fields[0].Path, "\x1b"), len(fields), fields[0].Path)
 		b := testbed{reg: reg}
-		if n := strings.Count(b.scrape(t), "unread_fields_total"); n != maxPathLabels+1 {
-			t.Errorf("%d series", n)
-		}
+		assert.Equal(t, strings.Count(b.scrape(t), "unread_fields_total"), maxPathLabels+1)
 	})
 }
 
@@ -127,9 +114,7 @@ func TestAnOrderWhoseFieldsCannotBeLookedAtIsAccepted(t *testing.T) {
 	b := newTestbed(t, func(o *Options, p *Policy) {
 		o.Shapes, p.Plan = s, leafPlan{p.Plan, func() []plan.Leaf { panic("odd") }}
 	})
-	if code := b.do(post([]byte(burger))).Code; code != http.StatusOK {
-		t.Errorf("answered %d", code)
-	}
+	assert.Equal(t, b.do(post([]byte(burger))).Code, http.StatusOK)
 }
 
 // A leafPlan finds the leaves that a test wants.
@@ -146,7 +131,7 @@ func lookAt(s *Shapes, leaves ...plan.Leaf) { s.look(plan.Venue{ID: venueID}, le
 func openShapes(t *testing.T, store kv.Store, reg prometheus.Registerer) *Shapes {
 	t.Helper()
 	s, err := OpenShapes(store, slog.New(slog.DiscardHandler), reg)
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close(context.Background())) })
+	assert.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
 	return s
 }

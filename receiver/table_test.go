@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 )
@@ -93,32 +94,21 @@ func TestEachRowOfTheTableIsAnswered(t *testing.T) {
 			row.wrong(&r)
 			b, resp, body := r.run(t)
 			code, message := errorOf(t, body)
-			if resp.StatusCode != row.status || code != row.code || message != row.message {
-				t.Errorf("%d %s: %s, want %d %s: %s", resp.StatusCode, code, message, row.status, row.code, row.message)
-			}
-			if got := resp.Header.Get("Content-Type"); got != "application/json" {
-				t.Errorf("Content-Type %q", got)
-			}
-			if got := resp.Header.Get("Retry-After"); (got != "") != (row.status == 503) {
-				t.Errorf("Retry-After %q with %d", got, row.status)
-			}
-			if len(b.intake.requests()) > 0 {
-				t.Error("stored all the same")
-			}
+			assert.True(t, resp.StatusCode == row.status && code == row.code && message == row.message, resp.StatusCode,
+				code, message, row.status, row.code, row.message)
+			assert.Equal(t, resp.Header.Get("Content-Type"), "application/json")
+			got := resp.Header.Get("Retry-After")
+			assert.Equal(t, (got != ""), (row.status == 503), got, row.status)
+			assert.True(t, len(b.intake.requests()) == 0, "stored all the same")
 			kept := b.rejected()
-			if want := row.status < 500 && row.status != 405; (len(kept) == 1) != want {
-				t.Errorf("%d rejects kept of a %d", len(kept), row.status)
-			}
+			assert.Equal(t, (len(kept) == 1), row.status < 500 && row.status != 405, len(kept), row.status)
 			withBody := row.code != AddressNotAllowed // the others come from an allowed one, and there is no secret
 			for _, one := range kept {
-				if _, isUUID := contract.CanonicalID(one.Venue); one.Venue != "" && !isUUID {
-					t.Errorf("what is no venue is stored and logged as one: %q", one.Venue)
-				}
-				if !strings.HasPrefix(one.Message, row.message) || (one.Count == 1) != (one.Body == nil) ||
-					(one.Body != nil) != withBody ||
-					one.Count == 1 && (one.Body != nil || one.Message == row.message) {
-					t.Errorf("kept %+v", one)
-				}
+				_, isUUID := contract.CanonicalID(one.Venue)
+				assert.True(t, one.Venue == "" || isUUID, "what is no venue is stored and logged as one", one.Venue)
+				assert.True(t, strings.HasPrefix(one.Message, row.message) && (one.Count == 1) == (one.Body == nil) &&
+					(one.Body != nil) == withBody && (one.Count != 1 || (one.Body == nil &&
+					one.Message != row.message)), one)
 			}
 		})
 	}
@@ -137,10 +127,9 @@ func TestARequestWrongInTwoWaysGetsTheFirstAnswer(t *testing.T) {
 			second.wrong(&r)
 			first.wrong(&r)
 			_, resp, body := r.run(t)
-			if code, _ := errorOf(t, body); resp.StatusCode != first.status || code != first.code {
-				t.Errorf("%s and %s: %d %s, want %d %s", first.name, second.name, resp.StatusCode, code, first.status,
-					first.code)
-			}
+			code, _ := errorOf(t, body)
+			assert.True(t, resp.StatusCode == first.status && code == first.code, first.name, second.name,
+				resp.StatusCode, code, first.status, first.code)
 		}
 	}
 }
@@ -152,31 +141,24 @@ func TestEveryJSONMediaTypeIsTaken(t *testing.T) {
 	} {
 		req := post([]byte(burger))
 		req.Header.Set("Content-Type", media)
-		if w := newTestbed(t, nil).do(req); w.Code != want {
-			t.Errorf("%s: %d", media, w.Code)
-		}
+		assert.Equal(t, newTestbed(t, nil).do(req).Code, want, media)
 	}
 }
 
 func TestARetryIsAnswered200AndSaysSo(t *testing.T) {
 	b := newTestbed(t, nil)
 	first, retry := b.do(post([]byte(burger))), b.do(post(contract.Example("retry.json")))
-	if got := fmt.Sprint(first.Code, first.Body, retry.Code, retry.Body); got !=
-		`200 {"status":"SUCCESS","duplicate":false,"jobs":1} 200 {"status":"SUCCESS","duplicate":true,"jobs":0}` {
-		t.Error(got)
-	}
+	got := fmt.Sprint(first.Code, first.Body, retry.Code, retry.Body)
+	assert.Equal(t, got,
+		`200 {"status":"SUCCESS","duplicate":false,"jobs":1} 200 {"status":"SUCCESS","duplicate":true,"jobs":0}`)
 	q := b.intake.requests()[0]
-	if q.Venue != venueID || q.Device != device || q.ID != "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01" ||
-		string(q.Body) != burger || len(q.Drafts) != 1 {
-		t.Errorf("stored %+v", q)
-	}
+	assert.True(t, q.Venue == venueID && q.Device == device && q.ID == "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01" &&
+		string(q.Body) == burger && len(q.Drafts) == 1, q)
 	other := strings.Replace(burger, "Tomato soup", "Pea soup", 1)
 	b.want(t, post([]byte(other)), 200)
 	b.count(t, `ticketrail_receiver_requests_total{200 conflict}`, 1)
 	b.count(t, `ticketrail_receiver_requests_total{200 duplicate}`, 1)
-	if !strings.Contains(b.log.String(), "level=WARN msg=\"request id was already used with other content") {
-		t.Error("a conflict is not warned of")
-	}
+	assert.Contains(t, b.log.String(), "level=WARN msg=\"request id was already used with other content")
 }
 
 func TestA4xxIsNeverSentForWhatARetryCanCure(t *testing.T) {
@@ -197,9 +179,7 @@ func TestAVenueThatMayBeOneIsAnswered503ToWhoMayPost(t *testing.T) {
 	})
 	r := post([]byte(burger))
 	b.want(t, r, 404)
-	if asked > 0 {
-		t.Error("it is asked for a caller without the secret")
-	}
+	assert.True(t, asked <= 0, "it is asked for a caller without the secret")
 	r = post([]byte(burger))
 	r.URL.Path += "/the-secret-of-the-path"
 	b.want(t, r, 503)

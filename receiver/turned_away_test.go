@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/queuetest"
 	"ticketrail/receiver/contract"
 )
@@ -27,9 +28,7 @@ func TestAScannerIsNeitherWarnedOfNorListed(t *testing.T) {
 	get := post(nil)
 	get.Method, get.URL.Path = "GET", "/webhooks"
 	b.do(get)
-	if warnings(b) > 0 || len(b.rejected()) > 0 {
-		t.Errorf("%+v\n%s", b.rejected(), b.log)
-	}
+	assert.True(t, warnings(b) <= 0 && len(b.rejected()) == 0, b.rejected(), b.log)
 	b.count(t, "ticketrail_receiver_requests_total{404 not_found}", 3)
 }
 
@@ -41,9 +40,8 @@ func TestARequestThatIsTurnedAwayAgainIsLoggedOnceAMinuteAndCounted(t *testing.T
 		}
 		time.Sleep(time.Minute)
 		b.postWrong("192.0.2.9:5", venueID)
-		if kept := b.rejected(); len(kept) != 2 || kept[0].Count != 1 || kept[1].Count != 5 || warnings(b) != 2 {
-			t.Errorf("kept %+v\n%s", kept, b.log)
-		}
+		kept := b.rejected()
+		assert.True(t, len(kept) == 2 && kept[0].Count == 1 && kept[1].Count == 5 && warnings(b) == 2, kept, b.log)
 	})
 }
 
@@ -53,24 +51,17 @@ func TestStrangersWriteFewLinesAndHideNoVenue(t *testing.T) {
 		for i := range 1000 { // one household
 			b.postWrong(fmt.Sprintf("[2001:db8::%x]:5", i+1), uuid.NewString())
 		}
-		if n := warnings(b); n != 1 {
-			t.Errorf("%d lines for one network", n)
-		}
+		assert.Equal(t, warnings(b), 1)
 		b.postWrong("198.51.100.7:5", uuid.NewString())
-		if n := warnings(b); n != 2 {
-			t.Errorf("%d lines: a network hides another", n)
-		}
+		assert.Equal(t, warnings(b), 2)
 		for i := range 1000 {
 			b.postWrong(fmt.Sprintf("10.0.%d.%d:5", i/250, i%250), uuid.NewString())
 		}
-		if n := warnings(b); n != 10 {
-			t.Errorf("%d lines for all strangers", n)
-		}
+		assert.Equal(t, warnings(b), 10)
 		b.postWrong("192.0.2.99:5", venueID)
 		b.postWrong("192.0.2.98:5", venueID) // a venue has one line a minute, wherever it is
-		if n := warnings(b); n != 11 || !strings.Contains(b.log.String(), venueID) {
-			t.Errorf("%d lines: strangers hide a venue\n%s", n, b.log)
-		}
+		n := warnings(b)
+		assert.True(t, n == 11 && strings.Contains(b.log.String(), venueID), n, b.log)
 	})
 }
 
@@ -78,7 +69,7 @@ func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
 	r := openRejects(t, queuetest.NewStore(), queuetest.NewStore())
 	_ = r.Close(t.Context())
 	keep := func(one Reject) {
-		must(t, r.keep(one, false))
+		assert.NoError(t, r.keep(one, false))
 	}
 	away := func(address, venue string) Reject {
 		return Reject{Code: string(VenueNotAllowed), Address: address, Venue: venue, Count: 1}
@@ -89,16 +80,14 @@ func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
 		keep(away(fmt.Sprintf("2001:db8::%x", i), fmt.Sprint(i)))
 	}
 	list := r.List()
-	if n := len(list); n != maxTurnedAway+1 || list[n-1].Size == 0 || list[n-2].Venue != "ours" ||
-		list[0].Venue != "199" {
-		t.Errorf("%d kept: %+v", n, list)
-	}
+	n := len(list)
+	assert.True(t, n == maxTurnedAway+1 && list[n-1].Size != 0 && list[n-2].Venue == "ours" && list[0].Venue == "199",
+		n, list)
 	for i := range MaxRejects + 1 {
 		keep(Reject{Body: []byte{byte(i)}})
 	}
-	if list = r.List(); len(list) != MaxRejects+maxTurnedAway {
-		t.Errorf("%d kept", len(list))
-	}
+	list = r.List()
+	assert.Equal(t, len(list), MaxRejects+maxTurnedAway)
 }
 
 func TestACallerThatIsTurnedAwayAgainKeepsItsPlaceInTheStore(t *testing.T) {
@@ -113,10 +102,8 @@ func TestACallerThatIsTurnedAwayAgainKeepsItsPlaceInTheStore(t *testing.T) {
 	r := openRejects(t, store, bodies)
 	list := r.List()
 	_ = r.Close(t.Context())
-	if len(list) != 4 || list[1].ID != 1 || list[1].Count != 6 || list[0].ID != 4 ||
-		!list[1].Time.Equal(start.Add(4*time.Minute)) {
-		t.Errorf("%+v", list)
-	}
+	assert.True(t, len(list) == 4 && list[1].ID == 1 && list[1].Count == 6 && list[0].ID == 4 &&
+		list[1].Time.Equal(start.Add(4*time.Minute)), list)
 }
 
 func withSecret(_ *Options, p *Policy) {
@@ -142,16 +129,14 @@ func TestAVenuePostedToAnOldSecretIsWarnedOfAndListedWithoutTheSecret(t *testing
 			req.URL.Path = path
 			req.Header.Set(contract.HeaderVenue, id)
 			req.Header.Set("X-Forwarded-For", "203.0.113.9")
-			if code, message := errorOf(t, b.do(req).Body.Bytes()); code != NotFound || message != "not found" {
-				t.Errorf("the caller is told %s: %s", code, message)
-			}
+			code, message := errorOf(t, b.do(req).Body.Bytes())
+			assert.True(t, code == NotFound && message == "not found", "the caller is told", code, message)
 			kept := fmt.Sprintf("%+v", b.rejected())
 			for _, want := range []string{"level=WARN", "code=wrong_path", "receiver.secret_file", "venue=" + id,
 				"address=203.0.113.9", "device=" + device, "[{", "Venue:" + id, "Address:203.0.113.9", "Count:1",
 				"Code:wrong_path", "Body:[]"} {
-				if all := b.log.String() + kept; !strings.Contains(all, want) || strings.Contains(all, "old-secret") {
-					t.Errorf("no %s, or the path, in %s", want, all)
-				}
+				all := b.log.String() + kept
+				assert.True(t, strings.Contains(all, want) && !strings.Contains(all, "old-secret"), want, all)
 			}
 		}
 	}

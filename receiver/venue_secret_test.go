@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/contract"
 	"ticketrail/receiver/plan"
 )
@@ -45,32 +46,24 @@ func TestAVenueWithASecretOfItsOwnIsTakenOnlyThere(t *testing.T) {
 			req.URL.Path += end
 			req.Header.Set(contract.HeaderVenue, strings.ToUpper(id))
 			w := b.do(req)
-			if w.Code != want {
-				t.Errorf("%s: %s: %d %s", c.name, at, w.Code, w.Body)
-			}
+			assert.Equal(t, w.Code, want, c.name, at, w.Body)
 			if want == 404 {
-				if code, message := errorOf(t, w.Body.Bytes()); code != NotFound || message != "not found" {
-					t.Errorf("%s: %s is told %s: %s", c.name, at, code, message)
-				}
+				code, message := errorOf(t, w.Body.Bytes())
+				assert.True(t, code == NotFound && message == "not found", c.name, at, code, message)
 				last := b.rejects[len(b.rejects)-1]
-				if known := last.Venue == venueID || last.Venue == otherVenue; known && last.Code != "wrong_path" {
-					t.Errorf("%s: %s is kept as %+v", c.name, at, last)
-				}
+				known := last.Venue == venueID || last.Venue == otherVenue
+				assert.True(t, !known || last.Code == "wrong_path", c.name, at, last)
 			}
 			// Whatever the venue is: a GET has no venue.
 			req.Method = "GET"
-			if w, reached := b.do(req), want != 404 || end != "/wrong" && end != ""; reached && w.Code != 405 {
-				t.Errorf("%s: GET %s: %d", c.name, at, w.Code)
-			}
+			w, reached := b.do(req), want != 404 || end != "/wrong" && end != ""
+			assert.True(t, !reached || w.Code == 405, c.name, at, w.Code)
 		}
 		for _, q := range b.intake.requests() {
-			if q.Venue == noVenue {
-				t.Errorf("%s: an order of a venue that is not listed is stored", c.name)
-			}
+			assert.True(t, q.Venue != noVenue, c.name)
 		}
-		if out := b.log.String(); strings.Contains(out, "own-") || !strings.Contains(out, "code=wrong_path") {
-			t.Errorf("%s: %s", c.name, out)
-		}
+		out := b.log.String()
+		assert.True(t, !strings.Contains(out, "own-") && strings.Contains(out, "code=wrong_path"), c.name, out)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"unicode/utf8"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestAnIdThatIsNotUnicodeShowsItsBytesAndIsLikeNoOther(t *testing.T) {
@@ -18,12 +20,9 @@ func TestAnIdThatIsNotUnicodeShowsItsBytesAndIsLikeNoOther(t *testing.T) {
 			t.Errorf("%q: %q, %v, want %q", id, p.ID, err, want)
 			continue
 		}
-		if other, known := seen[p.ID]; known {
-			t.Errorf("%q and %q are both %q", id, other, p.ID)
-		}
-		if !utf8.ValidString(p.ID) {
-			t.Errorf("%q becomes %q, which JSON cannot store", id, p.ID)
-		}
+		other, known := seen[p.ID]
+		assert.True(t, !known, id, other, p.ID)
+		assert.True(t, utf8.ValidString(p.ID), id, p.ID)
 		seen[p.ID] = id
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestARequestHasAtMostTenThousandItemsAndSixtyFourLevelsOfThem(t *testing.T) {
@@ -47,12 +49,9 @@ func TestARequestHasAtMostTenThousandItemsAndSixtyFourLevelsOfThem(t *testing.T)
 		if why, isText := strings.CutPrefix(p.Records[0].Why, "TOO MUCH FOR A TICKET – "); isText {
 			got = why
 		}
-		if err != nil || (len(p.Anomalies) > 0 && p.Anomalies[0] == OverLimit) != (got != "") {
-			t.Errorf("%.60s: %v, %v", c.records, err, p.Anomalies)
-		}
-		if got != c.want {
-			t.Errorf("%.60s: %q, want %q", c.records, got, c.want)
-		}
+		assert.True(t, err == nil && (len(p.Anomalies) > 0 && p.Anomalies[0] == OverLimit) == (got != ""), c.records,
+			err, p.Anomalies)
+		assert.Equal(t, got, c.want, c.records)
 	}
 }
 
@@ -65,10 +64,8 @@ func TestARequestHasAtMost300000Values(t *testing.T) {
 		}
 		body := values(maxValues - 5)
 		p, err := Open(body, Lenient)
-		if err != nil || p.ID != "a" || !p.Cut ||
-			!strings.HasSuffix(p.Records[0].Why, ": more than 300000 values in the request") {
-			t.Errorf("%s: %q, %v, %v", one, p.ID, p.Cut, err)
-		}
+		assert.True(t, err == nil && p.ID == "a" && p.Cut && strings.HasSuffix(p.Records[0].Why,
+			": more than 300000 values in the request"), one, p.ID, p.Cut, err)
 	}
 }
 
@@ -81,9 +78,7 @@ func TestTheTreeOfAHostileBodyIsBounded(t *testing.T) {
 		_, _ = Open(body, Lenient)
 		runtime.ReadMemStats(&after)
 		bytes := after.TotalAlloc - before.TotalAlloc
-		if bytes > 24<<20 {
-			t.Errorf("1 MiB of %s takes %d MiB", one, bytes>>20)
-		}
+		assert.True(t, bytes <= 24<<20, "1 MiB of", one, bytes>>20)
 		t.Logf("1 MiB of %s takes %d MiB", one, bytes>>20)
 	}
 }

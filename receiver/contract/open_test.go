@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/deploy/assert"
 )
 
 const aUUID = "9b2e7c1a-4f0d-4c53-8d8e-0a5f6a3c1b01"
@@ -25,12 +27,8 @@ func TestEachExampleOpensWithoutAnomaly(t *testing.T) {
 	}
 	for _, name := range names {
 		p, err := Open(Example(path.Base(name)), Strict)
-		if err != nil || len(p.Anomalies) > 0 {
-			t.Errorf("%s: %v, %v", name, p.Anomalies, err)
-		}
-		if VenueDiffers(p, "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11") {
-			t.Errorf("%s: its venue differs", name)
-		}
+		assert.True(t, err == nil && len(p.Anomalies) == 0, name, p.Anomalies, err)
+		assert.True(t, !VenueDiffers(p, "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11"), name)
 	}
 }
 
@@ -38,9 +36,7 @@ func TestOpenKeepsRecordsUnchangedAndItemsThatAreNullAreNone(t *testing.T) {
 	body := []byte(`{"records":[{"id":"9B2E7C1A-4F0D-4C53-8D8E-0A5F6A3C1B01","ID":"no",` +
 		`"items":[{"quantity":0.50,"childItems":null}]},{"id":7,"items":null},{"items":[{}]}],"x":1}` + " \r\n\t")
 	p, err := Open(body, Lenient)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	var got []string
 	for _, r := range p.Records {
 		got = append(got, r.ID, r.Fields.Text(), fmt.Sprint(len(r.Items)))
@@ -48,20 +44,16 @@ func TestOpenKeepsRecordsUnchangedAndItemsThatAreNullAreNone(t *testing.T) {
 	want := []string{aUUID, `{"id":"9B2E7C1A-4F0D-4C53-8D8E-0A5F6A3C1B01","ID":"no",` +
 		`"items":[{"quantity":0.50,"childItems":null}]}`, "1", "",
 		`{"id":7,"items":null}`, "0", "", `{"items":[{}]}`, "1"}
-	if d := cmp.Diff(want, got); d != "" || p.ID != aUUID || string(p.Raw) != string(body) {
-		t.Error(d)
-	}
+	d := cmp.Diff(want, got)
+	assert.True(t, d == "" && p.ID == aUUID && string(p.Raw) == string(body), d)
 }
 
 func TestABodyMayBeginWithAByteOrderMark(t *testing.T) {
 	const body = `{"records":[{"id":"a","items":[]},{"id":"b","items":[],"items":[]}]}`
 	p, err := Open([]byte("\xef\xbb\xbf"+body), Lenient)
-	if err != nil || string(p.Raw) != body || p.Records[0].Unreadable == "" {
-		t.Errorf("%+v, %v", p, err)
-	}
-	if raw, err := RawRecord(p.Raw, "a"); err != nil || string(raw) != `{"id":"a","items":[]}` {
-		t.Errorf("%s, %v", raw, err)
-	}
+	assert.True(t, err == nil && string(p.Raw) == body && p.Records[0].Unreadable != "", p, err)
+	raw, err := RawRecord(p.Raw, "a")
+	assert.True(t, err == nil && string(raw) == `{"id":"a","items":[]}`, string(raw), err)
 }
 
 func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
@@ -93,9 +85,8 @@ func TestAMismatchNamesThePathOfTheWrongField(t *testing.T) {
 	} {
 		body, want := c[0], c[1]
 		_, err := Open([]byte(body), Lenient)
-		if _, ok := errors.AsType[*Mismatch](err); !ok || err.Error() != want {
-			t.Errorf("%.120s: %v, want %s", body, err, want)
-		}
+		_, ok := errors.AsType[*Mismatch](err)
+		assert.True(t, ok && err.Error() == want, body, err, want)
 	}
 }
 
@@ -115,9 +106,8 @@ func TestABodyIsExactlyOneObject(t *testing.T) {
 	} {
 		body, want := c[0], c[1]
 		_, err := Open([]byte(body), Lenient)
-		if _, ok := errors.AsType[*InvalidJSON](err); !ok || err.Error() != want {
-			t.Errorf("%.40q: %v, want %s", body, err, want)
-		}
+		_, ok := errors.AsType[*InvalidJSON](err)
+		assert.True(t, ok && err.Error() == want, body, err, want)
 	}
 }
 
@@ -137,9 +127,7 @@ func TestAnomaliesAreAcceptedAndCounted(t *testing.T) {
 		`{"records":[{"id":"ID","items":[],"a\\":":\":","b\\\"":{"::":[":","\\\\"]}}],"c":""}`: nil,
 	} {
 		p, err := Open([]byte(strings.ReplaceAll(body, `"ID"`, `"`+aUUID+`"`)), Lenient)
-		if err != nil || !slices.Equal(p.Anomalies, want) {
-			t.Errorf("%s: %v, %v, want %v", body, p.Anomalies, err, want)
-		}
+		assert.True(t, err == nil && slices.Equal(p.Anomalies, want), body, p.Anomalies, err, want)
 	}
 }
 
@@ -150,23 +138,19 @@ func TestStrictRefusesOnlyAWrongID(t *testing.T) {
 		`{"records":[{"id":"ID","items":[]},{"id":"x","items":[]}]}`:      "<nil>",
 	} {
 		_, err := Open([]byte(strings.Replace(body, `"ID"`, `"`+aUUID+`"`, 1)), Strict)
-		if got := fmt.Sprint(err); got != want {
-			t.Errorf("%s: %v, want %q", body, err, want)
-		}
+		assert.Equal(t, fmt.Sprint(err), want, body, err)
 	}
 }
 
 func TestAUUIDIsTheSameInAnyCase(t *testing.T) {
 	for _, in := range []string{aUUID, strings.ToUpper(aUUID)} {
-		if got, ok := CanonicalID(in); !ok || got != aUUID {
-			t.Errorf("%s: %s, %v", in, got, ok)
-		}
+		got, ok := CanonicalID(in)
+		assert.True(t, ok && got == aUUID, in, got, ok)
 	}
 	for _, in := range []string{"", "x", "{" + aUUID + "}", aUUID + "0", strings.ReplaceAll(aUUID, "-", ""),
 		strings.Replace(aUUID, "a", "g", 1), strings.Replace(aUUID, "-", "0", 1)} {
-		if got, ok := CanonicalID(in); ok || got != in {
-			t.Errorf("%s: %s, %v", in, got, ok)
-		}
+		got, ok := CanonicalID(in)
+		assert.True(t, !ok && got == in, in, got, ok)
 	}
 }
 
@@ -175,9 +159,7 @@ func TestAVenueDiffersOnlyIfARecordNamesAnother(t *testing.T) {
 		`"` + strings.ToUpper(aUUID) + `"`: false, `null`: false, `"other"`: true, `7`: true,
 	} {
 		p, err := Open([]byte(`{"records":[{"id":"a","items":[]},{"items":[],"venueId":`+venue+`}]}`), Lenient)
-		if err != nil || VenueDiffers(p, aUUID) != want {
-			t.Errorf("%s: %v, %v", venue, !want, err)
-		}
+		assert.True(t, err == nil && VenueDiffers(p, aUUID) == want, venue, !want, err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestRecordsWithARepeatedKeyAreUnreadableAndShownAsReceived(t *testing.T) {
@@ -25,18 +27,15 @@ func TestRecordsWithARepeatedKeyAreUnreadableAndShownAsReceived(t *testing.T) {
 			continue
 		}
 		want := `[` + strings.ToValidUTF8(record, "\uFFFD") + `,{"id":"b"}]`
-		if got := p.Records; len(got) != 1 || got[0].Unreadable != want || got[0].ID != p.ID || p.Cut {
-			t.Errorf("%s: %+v", record, got)
-		}
+		got := p.Records
+		assert.True(t, len(got) == 1 && got[0].Unreadable == want && got[0].ID == p.ID && !p.Cut, record, got)
 	}
 }
 
 func TestARepeatedKeyOfTheEnvelopeLeavesTheRecordsReadable(t *testing.T) {
 	p, err := Open([]byte(`{"x":{"y":1,"y":2},"z":1,"records":[{"id":"a","items":[{}]}],"z":2}`), Lenient)
-	if err != nil || p.ID != "a" || len(p.Records[0].Items) != 1 || p.Records[0].Unreadable != "" ||
-		!slices.Contains(p.Anomalies, DuplicateKey) {
-		t.Errorf("%+v, %v", p, err)
-	}
+	assert.True(t, err == nil && p.ID == "a" && len(p.Records[0].Items) == 1 && p.Records[0].Unreadable == "" &&
+		slices.Contains(p.Anomalies, DuplicateKey), p, err)
 }
 
 func TestRepeatedRecordsAreOneUnreadableRecord(t *testing.T) {
@@ -45,9 +44,8 @@ func TestRepeatedRecordsAreOneUnreadableRecord(t *testing.T) {
 		`{"records":{},"records":[{"id":"b","items":[]}]}`:                      "text-",
 	} {
 		p, err := Open([]byte(body), Lenient)
-		if err != nil || !strings.HasPrefix(p.ID, id) || len(p.Records) != 1 || p.Records[0].Unreadable != body {
-			t.Errorf("%s: %+v, %v", body, p, err)
-		}
+		assert.True(t, err == nil && strings.HasPrefix(p.ID, id) && len(p.Records) == 1 &&
+			p.Records[0].Unreadable == body, body, p, err)
 	}
 }
 
@@ -63,8 +61,6 @@ func TestTheRecordOfATicketIsFoundByItsID(t *testing.T) {
 		{two, "c", ""}, {`{}`, "a", ""}, {``, "a", ""},
 	} {
 		got, err := RawRecord([]byte(c.body), c.id)
-		if string(got) != c.want || (err == nil) != (c.want != "") {
-			t.Errorf("%q of %s gave %s, %v", c.id, c.body, got, err)
-		}
+		assert.True(t, string(got) == c.want && (err == nil) == (c.want != ""), c.id, c.body, string(got), err)
 	}
 }

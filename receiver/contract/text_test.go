@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -23,9 +24,7 @@ func TestTheTextOfABodyHasTheIdOfItsFirstRecordAndIsEqualForARetry(t *testing.T)
 	} {
 		body, want := c[0], c[1]
 		p, _ := Open([]byte(body), Text)
-		if !strings.HasPrefix(p.ID, want) || len(p.ID) > 100 {
-			t.Errorf("%.60s: id %q, want %q", body, p.ID, want)
-		}
+		assert.True(t, strings.HasPrefix(p.ID, want) && len(p.ID) <= 100, body, p.ID, want)
 	}
 	const body = `{"records":[{"retryCount":0,"_at":[1],"items":[{"n":"x","_y":{"z":1}}]}],"stamp":1}`
 	for other, want := range map[string]bool{
@@ -35,24 +34,18 @@ func TestTheTextOfABodyHasTheIdOfItsFirstRecordAndIsEqualForARetry(t *testing.T)
 		strings.Replace(body, `"x"`, `"y"`, 1):                               false,
 		strings.Replace(body, `"n":"x"`, `"n":["x"]`, 1):                     false,
 	} {
-		if same(body, other) != want {
-			t.Errorf("%s: same %v", other, !want)
-		}
+		assert.Equal(t, same(body, other), want, other, !want)
 	}
-	if p, _ := Open([]byte(strings.Repeat("x", maxText)), Text); p.Cut || len(p.Records[0].Unreadable) != maxText {
-		t.Errorf("of a text of the largest size %d bytes print", len(p.Records[0].Unreadable))
-	}
-	if same(`{"x":1}`, `{"x":2}`) || same("a", "b") {
-		t.Error("without records two bodies are the same")
-	}
+	p, _ := Open([]byte(strings.Repeat("x", maxText)), Text)
+	assert.True(t, !p.Cut && len(p.Records[0].Unreadable) == maxText, "of a text of the largest size",
+		len(p.Records[0].Unreadable))
+	assert.True(t, !same(`{"x":1}`, `{"x":2}`) && !same("a", "b"), "without records two bodies are the same")
 }
 
 func TestARetryHasTheSameContent(t *testing.T) {
 	digest := func(record, beside string) ticket.Digest {
 		p, err := Open([]byte(`{"records":[{"id":"a","items":[],`+record+`}],`+beside+`}`), Lenient)
-		if err != nil || p.Content == (ticket.Digest{}) {
-			t.Errorf("%s, %s: %v", record, beside, err)
-		}
+		assert.True(t, err == nil && p.Content != (ticket.Digest{}), record, beside, err)
 		return p.Content
 	}
 	const record = `"retryCount": 1,"_at":{"t":["1"]},"s":"x"`
@@ -71,25 +64,19 @@ func TestARetryHasTheSameContent(t *testing.T) {
 		{record, `"sentAt":"2026-11-20T19:30:00.5Z","note":"peanuts"`, false},
 		{record, `"sentAt":"tomorrow","note":"\"1,"`, false},
 	} {
-		if got := digest(c.record, c.beside) == first; got != c.same {
-			t.Errorf("%s, %s is the same: %v", c.record, c.beside, got)
-		}
+		assert.Equal(t, digest(c.record, c.beside) == first, c.same, c.record, c.beside)
 	}
 	for member, same := range map[string]bool{
 		`"duration":`: true, `"serverClientDrift":`: true, `"readAt":177000000`: true, `"dueling_at":177000000`: true,
 		`"pickupTime":177000000`: false, `"ready_by":177000000`: false, `"_allergies":`: false, `"tables":`: false,
 	} {
-		if got := digest(record, member+"1") == digest(record, member+"2"); got != same {
-			t.Errorf("%s1 and %[1]s2 are the same: %v", member, got)
-		}
+		assert.Equal(t, digest(record, member+"1") == digest(record, member+"2"), same, member)
 	}
-	if digest(record+`,"updatedAt":177000000`+"1", beside) != digest(record+`,"updatedAt":177000000`+"2", beside) {
-		t.Error("an order that was updated for the retry is another one")
-	}
+	assert.Equal(t, digest(record+`,"updatedAt":177000000`+"1", beside), digest(record+`,"updatedAt":177000000`+"2",
+		beside), "an order that was updated for the retry is another one")
 	long := `,"t":["` + strings.Repeat("x", 2*hashAtOnce) + `",1,2]`
-	if digest(record+long, beside) == digest(strings.Replace(record, `"x"`, `"y"`, 1)+long, beside) {
-		t.Error("the beginning of a long order does not count")
-	}
+	assert.True(t, digest(record+long, beside) != digest(strings.Replace(record, `"x"`, `"y"`, 1)+long, beside),
+		"the beginning of a long order does not count")
 }
 
 func TestATextForPeopleIsOneShortVisibleLine(t *testing.T) {
@@ -98,9 +85,8 @@ func TestATextForPeopleIsOneShortVisibleLine(t *testing.T) {
 		"Zoë Ł. \u00a0 مریم\u200cها 李": "Zoë Ł. مریم\u200cها 李", strings.Repeat("é", 80): strings.Repeat("é", 50),
 		strings.Repeat("x", 99) + " y": strings.Repeat("x", 99), " \x00\u200d": "",
 	} {
-		if got := OneLine(in, 100); got != want || OneLine(got, 100) != want {
-			t.Errorf("%.60q: %q, want %q", in, got, want)
-		}
+		got := OneLine(in, 100)
+		assert.True(t, got == want && OneLine(got, 100) == want, in, got, want)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
@@ -30,24 +32,18 @@ func TestEveryProblemWithTheRulesIsReportedAtOnce(t *testing.T) {
 			t.Fatalf("%v is no *Problem", e)
 		}
 		paths = append(paths, p.Path)
-		if strings.Contains(e.Error(), "\n") || len(e.Error()) > 400 || strings.Contains(e.Error(), "(0:") {
-			t.Errorf("not readable: %s", e)
-		}
+		assert.True(t, !strings.Contains(e.Error(), "\n") && len(e.Error()) <= 400 && !strings.Contains(e.Error(),
+			"(0:"), "not readable", e)
 	}
 	got := strings.Join(paths, " ")
 	want := "routes[1].when routes[2].when routes[2].to routes[3].when routes[4].when " +
 		"routes[5].when routes[7].when routes[8].when routes[9].when ticket.fields.quantity " +
 		"ticket.fields.table ticket.fields.nam"
-	if got != want {
-		t.Errorf("problems at\n%s\nwant\n%s\n\n%v", got, want, err)
-	}
-	if !strings.Contains(err.Error(), "routes[1].when: unexpected token EOF (1:12) in item.name ==\n") {
-		t.Errorf("the position is missing:\n%v", err)
-	}
+	assert.Equal(t, got, want, "problems at", err)
+	assert.True(t, strings.Contains(err.Error(), "routes[1].when: unexpected token EOF (1:12) in item.name ==\n"),
+		"the position is missing", err)
 	want = `"=" is not an operator: write == to compare, and text in quotes (1:11)`
-	if !strings.Contains(err.Error(), want) {
-		t.Errorf("no word of == in\n%v", err)
-	}
+	assert.True(t, strings.Contains(err.Error(), want), "no word of == in", err)
 }
 
 func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
@@ -58,15 +54,11 @@ func TestLoopsOfRulesAreLimitedForTheWholeRequest(t *testing.T) {
 		t.Errorf("one record: %d failed, %s", r.FailureCount, r.Failure)
 	}
 	r := p.Split(parse(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
-	if r.FailureCount != 10_000-maxLoopSteps/1000/1000*1000 || len(r.Request.Drafts) != 10 ||
-		len(r.Request.Drafts[9].Ticket.Lines) != 1000 {
-		t.Errorf("ten records: %d failed, %d drafts", r.FailureCount, len(r.Request.Drafts))
-	}
+	assert.True(t, r.FailureCount == 10_000-maxLoopSteps/1000/1000*1000 && len(r.Request.Drafts) == 10 &&
+		len(r.Request.Drafts[9].Ticket.Lines) == 1000, "ten records", r.FailureCount, len(r.Request.Drafts))
 	p = compile(t, Config{Routes: []Route{{When: `item.name == "b"`, To: []string{"bar"}}}})
 	r = p.Split(parse(t, `{"records":[`+strings.Repeat(record+",", 9)+record+`]}`), harbour, "T", noon, nil)
-	if r.FailureCount != 0 {
-		t.Errorf("an expression without a loop failed %d times", r.FailureCount)
-	}
+	assert.Equal(t, r.FailureCount, 0, "an expression without a loop failed")
 }
 
 func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
@@ -120,11 +112,8 @@ func TestAMissingFieldIsFalseAndNeverAnError(t *testing.T) {
 		if got == "" && d[0].Station != "S" {
 			got = "no"
 		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", when, got, want)
-		}
-		if (r.FailureCount > 0) != (r.Failure != "") || r.FailureCount > 0 && d[0].Station != "F" {
-			t.Errorf("%s: %d failed, station %s", when, r.FailureCount, d[0].Station)
-		}
+		assert.Equal(t, got, want, when)
+		assert.True(t, (r.FailureCount > 0) == (r.Failure != "") && (r.FailureCount <= 0 || d[0].Station == "F"), when,
+			r.FailureCount, d[0].Station)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 )
 
@@ -41,12 +42,10 @@ func only(t *testing.T, c Config, record, item string) ticket.Ticket {
 func TestNotesAreReadFromAllOfTheirPaths(t *testing.T) {
 	tk := only(t, Config{}, `"notes":"birthday","note":["VIP","birthday"]`,
 		`"name":"Curry","comment":"mild","note":" no peanuts ","specialInstructions":["allergy: sesame","no peanuts"]`)
-	if got, want := strings.Join(tk.Lines[0].Notes, "/"), "no peanuts/allergy: sesame/mild"; got != want {
-		t.Errorf("the item's notes are %q, want %q", got, want)
-	}
-	if got, want := strings.Join(tk.Notes, "/"), "VIP/birthday"; got != want {
-		t.Errorf("the record's notes are %q, want %q", got, want)
-	}
+	got, want := strings.Join(tk.Lines[0].Notes, "/"), "no peanuts/allergy: sesame/mild"
+	assert.Equal(t, got, want, "the item's notes are")
+	got, want = strings.Join(tk.Notes, "/"), "VIP/birthday"
+	assert.Equal(t, got, want, "the record's notes are")
 }
 
 func TestAPathThroughAListIsThatOfTheFirstElementThatHasIt(t *testing.T) {
@@ -56,9 +55,7 @@ func TestAPathThroughAListIsThatOfTheFirstElementThatHasIt(t *testing.T) {
 	} {
 		tk := only(t, Config{Fields: map[string][]string{"table": {path}}},
 			`"stops":[{"at":"x"},[{"at":{"door":"back"}}],{"at":{"door":"side"}}]`, `"name":"Pie"`)
-		if tk.Table != want {
-			t.Errorf("%s: %q, want %q", path, tk.Table, want)
-		}
+		assert.Equal(t, tk.Table, want, path)
 	}
 }
 
@@ -123,9 +120,7 @@ func TestEveryDefaultPathIsReadAndTheFirstWins(t *testing.T) {
 			if id >= int(fieldNumber) { // the fields of a record
 				record, item = got, `"name":"x"`
 			}
-			if s := fmt.Sprint(shown[f.name](only(t, Config{}, record, item))); s != want {
-				t.Errorf("%s at %s: %q, want %q, from %s", f.name, p, s, want, got)
-			}
+			assert.Equal(t, fmt.Sprint(shown[f.name](only(t, Config{}, record, item))), want, f.name, p, got)
 		}
 	}
 }
@@ -134,23 +129,17 @@ func TestThePathsOfAFieldCanBeConfigured(t *testing.T) {
 	c := Config{Fields: map[string][]string{"name": {"nombre", "names.1"}, "note": {},
 		"table": {"tables.-1", " mesa.id "}}}
 	tk := only(t, c, `"tables":[1],"mesa":{"id":7},"checkName":"B10"`, `"name":"Pie","names":["a","Torta"],"note":"x"`)
-	if tk.Table != "7" || tk.Lines[0].Name != "Torta" ||
-		!slices.Equal(tk.Lines[0].Notes, []string{"note: x", "name: Pie", "names: a"}) ||
-		!slices.Equal(tk.Notes, []string{"tables: 1", "checkName: B10"}) {
-		t.Errorf("what no path reads any more prints as it came: %+v", tk)
-	}
+	assert.True(t, tk.Table == "7" && tk.Lines[0].Name == "Torta" && slices.Equal(tk.Lines[0].Notes, []string{"note: x",
+		"name: Pie", "names: a"}) && slices.Equal(tk.Notes, []string{"tables: 1", "checkName: B10"}),
+		"what no path reads any more prints as it came", tk)
 }
 
 func TestTheConfigurationFileListsEachFieldWithItsUsualPlaces(t *testing.T) {
 	file, err := os.ReadFile("../../deploy/ticketrail.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	text := strings.Join(strings.Fields(strings.ReplaceAll(string(file), "#", "")), " ")
 	for _, f := range fields {
-		if line := f.name + ": [" + strings.Join(f.paths, ", ") + "]"; !strings.Contains(text, line) {
-			t.Errorf("the file lacks %s", line)
-		}
+		assert.Contains(t, text, f.name+": ["+strings.Join(f.paths, ", ")+"]")
 	}
 }
 
@@ -177,9 +166,8 @@ func TestTheFieldsOfTheRemainderRuleCanBeConfigured(t *testing.T) {
 			}
 			got += strings.Repeat(">", l.Depth) + strings.Join(append([]string{l.Name}, l.Notes...), " ") + " "
 		}
-		if got = strings.TrimSpace(got); got != want {
-			t.Errorf("%s: %q, want %q", item, got, want)
-		}
+		got = strings.TrimSpace(got)
+		assert.Equal(t, got, want, item)
 	}
 }
 
@@ -193,9 +181,8 @@ func TestListsInUnusualPlacesAreOnTheTicketOnce(t *testing.T) {
 		`"items":[{"name":"Peas"}],"records":[{"id":"r","items":[{"name":"Pie"}]}]`,
 	} {
 		r := compile(t, c).Split(parse(t, "{"+body+"}"), harbour, "T1", noon, nil)
-		if paper := paperOf(r.Request.Drafts); strings.Count(paper, "Peas") != 1 {
-			t.Errorf("%s:\n%s", body, paper)
-		}
+		paper := paperOf(r.Request.Drafts)
+		assert.Equal(t, strings.Count(paper, "Peas"), 1, body, paper)
 	}
 }
 
@@ -204,9 +191,7 @@ func TestTheTimeThatIsPromisedIsReadInAnyForm(t *testing.T) {
 		`"2026-02-06T19:30:00+11:00"`: "2026-02-06T19:30:00+11:00", `" 19:30 "`: "19:30",
 		`1770366600`: "2026-02-06T08:30:00Z", `1770366600000`: "2026-02-06T08:30:00Z", `20`: "20", `true`: "", `""`: "",
 	} {
-		if got := only(t, Config{}, `"readyBy":`+in, `"name":"Pie"`).Promised; got != want {
-			t.Errorf("%s: %q, want %q", in, got, want)
-		}
+		assert.Equal(t, only(t, Config{}, `"readyBy":`+in, `"name":"Pie"`).Promised, want, in)
 	}
 }
 
@@ -233,9 +218,7 @@ func TestAValueOfAnotherTypeIsNotTheField(t *testing.T) {
 		if c.field == "name" {
 			record, item = "", c.members
 		}
-		if got := fmt.Sprint(shown[c.field](only(t, Config{}, record, item))); got != c.want {
-			t.Errorf("%s of %s: %q, want %q", c.field, c.members, got, c.want)
-		}
+		assert.Equal(t, fmt.Sprint(shown[c.field](only(t, Config{}, record, item))), c.want, c.field, c.members)
 	}
 }
 
@@ -250,9 +233,8 @@ func TestAnItemWithoutANamePrintsAsItsJSON(t *testing.T) {
 		{Depth: 1, Quantity: "0.5", Name: "Dip", NoRoute: true},
 		{Depth: 1, Quantity: "1", Name: `{"name":7,"quantity":" two "}`, Raw: true, NoRoute: true},
 	}
-	if d := cmp.Diff(want, tk.Lines); d != "" || tk.Raw != "" {
-		t.Errorf("the ticket's JSON is %q, its lines (-want +got):\n%s", tk.Raw, d)
-	}
+	d := cmp.Diff(want, tk.Lines)
+	assert.True(t, d == "" && tk.Raw == "", "the ticket's JSON is", tk.Raw, d)
 }
 
 func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
@@ -278,17 +260,13 @@ func TestQuantitiesPrintAsPeopleWriteThem(t *testing.T) {
 	} {
 		in, want := c[0], c[1]
 		l := only(t, Config{}, "", `"name":"x","quantity":`+in).Lines[0]
-		if d, ok := parseDecimal(l.Quantity); !ok || d.String() != l.Quantity {
-			t.Errorf("%s: %q is read as %q", in, l.Quantity, d)
-		}
+		d, ok := parseDecimal(l.Quantity)
+		assert.True(t, ok && d.String() == l.Quantity, in, l.Quantity, d)
 		got := strings.TrimSpace(l.Quantity + " " + strings.Join(l.Notes, "/"))
-		if got != want {
-			t.Errorf("%s: %q, want %q", in, got, want)
-		}
-		if neg := strings.TrimLeft(in, `"-−–‐‑`) != strings.TrimLeft(in, `"`) && want != "0" &&
-			!strings.Contains(want, "quantity"); l.Void != neg {
-			t.Errorf("%s: void is %v", in, l.Void)
-		}
+		assert.Equal(t, got, want, in)
+		neg := strings.TrimLeft(in, `"-−–‐‑`) != strings.TrimLeft(in, `"`) && want != "0" && !strings.Contains(want,
+			"quantity")
+		assert.Equal(t, l.Void, neg, in)
 	}
 }
 
@@ -335,29 +313,22 @@ func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
 			r := split(t, config, record)
 			for _, d := range r.Request.Drafts {
 				for _, l := range d.Ticket.Lines {
-					if !l.Void || strings.HasPrefix(l.Quantity, "-") {
-						t.Errorf("%s on the %s: %+v at %s is an order", v, where, l, d.Station)
-					}
+					assert.True(t, l.Void && !strings.HasPrefix(l.Quantity, "-"), v, where, l, d.Station)
 				}
-				if whole := where == "record" || where == "bare"; d.Ticket.Void != whole {
-					t.Errorf("%s on the %s: ticket void is %v", v, where, d.Ticket.Void)
-				}
+				assert.Equal(t, d.Ticket.Void, where == "record" || where == "bare", v, where)
 			}
 		}
 	}
 	got := lines(split(t, config, `{"id":"r","items":[{"name":"Pie","childItems":[{"name":"Peas","quantity":-3},`+
 		`{"name":"Gravy"}]},{"name":"Ale"}]}`))
-	if want := "a: 1Pie >3Peas- >1Gravy | b: 1Pie >3Peas- >1Gravy | fallback: 1Ale?"; got != want {
-		t.Errorf("a void modifier: %s, want %s", got, want)
-	}
+	assert.Equal(t, got, "a: 1Pie >3Peas- >1Gravy | b: 1Pie >3Peas- >1Gravy | fallback: 1Ale?", "a void modifier")
 }
 
 func TestAnOrderIsNotTakenForAVoid(t *testing.T) {
 	for _, o := range nonVoids {
 		r := split(t, Config{}, `{"id":"r",`+o+`,"items":[{"name":"Pie",`+o+`,"childItems":[{"name":"Peas",`+o+`}]}]}`)
-		if tk := r.Request.Drafts[0].Ticket; tk.Void || tk.Lines[0].Void || tk.Lines[1].Void {
-			t.Errorf("%s: %s", o, lines(r))
-		}
+		tk := r.Request.Drafts[0].Ticket
+		assert.True(t, !tk.Void && !tk.Lines[0].Void && !tk.Lines[1].Void, o, lines(r))
 	}
 }
 
@@ -370,8 +341,6 @@ func TestARefireHoldsForEverythingBelow(t *testing.T) {
 		{`{"id":"r","items":[{"name":"a","childItems":[{"name":"b","isRefire":1}]}]}`, "fallback: 1a? >1b+?"},
 		{`{"id":"r","items":[{"name":"a","isRefire":false,"refire":true}]}`, "fallback: 1a?"},
 	} {
-		if got := lines(split(t, Config{}, c.record)); got != c.want {
-			t.Errorf("%s: %s, want %s", c.record, got, c.want)
-		}
+		assert.Equal(t, lines(split(t, Config{}, c.record)), c.want, c.record)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 // hostileItems are members of items with n values that cost the most to read.
@@ -40,9 +42,7 @@ func TestTheMemoryThatABodyTakesGrowsNoFasterThanItsSize(t *testing.T) {
 	p, large := hostilePlan(t), hostileItems(16_000)
 	for name, small := range hostileItems(4000) {
 		few, many := allocated(t, p, small), allocated(t, p, large[name])
-		if many > 8*few {
-			t.Errorf("%s: %d bytes for %d values, and %d for four times as many", name, few, 4000, many)
-		}
+		assert.True(t, many <= 8*few, name, few, 4000, many)
 	}
 }
 

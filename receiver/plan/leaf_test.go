@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/receiver/contract"
 )
 
@@ -33,9 +34,7 @@ records.items.tags silenced  a
 records.items.tags silenced  b
 records.items.spice noise empty null
 count read contract 1`
-	if s := strings.Join(got, "\n"); s != want {
-		t.Errorf("got\n%s\nwant\n%s", s, want)
-	}
+	assert.Equal(t, strings.Join(got, "\n"), want)
 }
 
 func TestABodyThatIsOneUnreadableRecordHasNoLeaves(t *testing.T) {
@@ -44,9 +43,8 @@ func TestABodyThatIsOneUnreadableRecordHasNoLeaves(t *testing.T) {
 	twice := parse(t, `{"records":[{"id":"r","items":[]}],"records":[{"id":"s","items":[]}],"brand":"North"}`)
 	for _, req := range []contract.PrintRequest{text, twice, {}} {
 		p.Split(req, harbour, "T1", noon, nil)
-		if all := p.Leaves(req); all != nil {
-			t.Errorf("%q has %+v", req.ID, all)
-		}
+		all := p.Leaves(req)
+		assert.True(t, all == nil, req.ID, all)
 	}
 }
 
@@ -61,9 +59,8 @@ func TestWhatStandsBesideRecordsThatPrintAsTextIsOnTheirTicketOnce(t *testing.T)
 		req, _ := contract.Open([]byte(`{"allergyAlert":"nuts",`+records+`,"remark":"late"}`), contract.Text)
 		paper := paperOf(compile(t, Config{}).Split(req, harbour, "T1", noon, nil).Request.Drafts)
 		for _, text := range []string{"nuts", "late", "[{"} {
-			if n := strings.Count(paper, text); n == 0 || n > 1 && text != "[{" {
-				t.Errorf("%s: %q is on the paper %d times:\n%s", why, text, n, paper)
-			}
+			n := strings.Count(paper, text)
+			assert.True(t, n != 0 && (n <= 1 || text == "[{"), why, text, n, paper)
 		}
 	}
 }
@@ -77,9 +74,7 @@ func TestASilencedFieldDoesNotPrintUnlessAFieldReadsIt(t *testing.T) {
 		"venueName: Bay": true, "Pan-Size: large": true, "Pie": true, "pan_size: small": true,
 		"tags": false, "brand": false, "thin": false,
 	} {
-		if strings.Contains(paper, text) != is {
-			t.Errorf("%q on the paper: %v:\n%s", text, !is, paper)
-		}
+		assert.Equal(t, strings.Contains(paper, text), is, text, !is, paper)
 	}
 }
 
@@ -90,11 +85,9 @@ func TestWhatStandsBesideTheRecordsIsOnTheFirstTicket(t *testing.T) {
 			`"count":2,"serverRequestTimestamp":"2026-02-06T21:49:48.832Z","drinks":[{"name":"Latte"}]}`
 		d := compile(t, Config{}).Split(parse(t, body), harbour, "T1", noon, nil).Request.Drafts
 		paper := paperOf(d[:1])
-		if !strings.Contains(paper, "allergyAlert: nuts") || !strings.Contains(paper, "Latte") {
-			t.Errorf("after %s the first ticket is\n%s", first, paper)
-		}
-		if rest := paperOf(d[1:]); len(d) != 2 || strings.Contains(rest, "nuts") || strings.Contains(rest, "SUCCESS") {
-			t.Errorf("%d tickets, the second\n%s", len(d), rest)
-		}
+		assert.True(t, strings.Contains(paper, "allergyAlert: nuts") && strings.Contains(paper, "Latte"), first, paper)
+		rest := paperOf(d[1:])
+		assert.True(t, len(d) == 2 && !strings.Contains(rest, "nuts") && !strings.Contains(rest, "SUCCESS"), len(d),
+			rest)
 	}
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 type employees map[string]string
@@ -29,9 +31,7 @@ func TestTheDirectoryNamesTheServerOfWhomTheRecordHasOnlyAnID(t *testing.T) {
 		r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[],`+c.record+`}]}`), harbour, "T",
 			noon,
 			employees{"e-1234": " Jonathan A. ", "blank": " \t"})
-		if got := r.Request.Drafts[0].Ticket.Server; got != c.want {
-			t.Errorf("%s: %q, want %q", c.record, got, c.want)
-		}
+		assert.Equal(t, r.Request.Drafts[0].Ticket.Server, c.want, c.record)
 	}
 }
 
@@ -47,8 +47,6 @@ func TestTicketsOfAVenueWithoutATimeZoneHaveTheDirectorysZone(t *testing.T) {
 	} {
 		r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[]}]}`), Venue{ID: c.id, Zone: c.zone},
 			"T", noon, c.names)
-		if got := r.Request.Drafts[0].Ticket.Zone; got != c.want {
-			t.Errorf("%+v: %q", c, got)
-		}
+		assert.Equal(t, r.Request.Drafts[0].Ticket.Zone, c.want, c)
 	}
 }

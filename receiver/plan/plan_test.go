@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 )
@@ -32,9 +33,7 @@ func compile(t testing.TB, c Config) *Plan {
 		c.Fallback = "fallback"
 	}
 	p, err := Compile(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return p
 }
 
@@ -78,14 +77,11 @@ func TestARealPayloadIsReadWithoutConfiguration(t *testing.T) {
 			{Depth: 3, Quantity: "1", Name: "Blue cheese", Notes: []string{"on the side"}, NoRoute: true},
 		},
 	}}}
-	if d := cmp.Diff(want, r.Request.Drafts); d != "" {
-		t.Errorf("drafts (-want +got):\n%s", d)
-	}
+	assert.Equal(t, cmp.Diff(want, r.Request.Drafts), "", "drafts (-want +got)")
 	q := r.Request
-	if q.Venue != want[0].Ticket.Venue || q.ID != want[0].Ticket.Request || q.Device != "BW-E-Tablet-01" ||
-		!q.Received.Equal(noon) || q.Received.Location() != time.UTC || len(q.Body) == 0 {
-		t.Errorf("the request is not complete: %+v", q)
-	}
+	assert.True(t, q.Venue == want[0].Ticket.Venue && q.ID == want[0].Ticket.Request && q.Device == "BW-E-Tablet-01" &&
+		q.Received.Equal(noon) && q.Received.Location() == time.UTC && len(q.Body) != 0, "the request is not complete",
+		q)
 }
 
 func TestATicketNamesTheOtherStationsOfItsOrder(t *testing.T) {
@@ -132,9 +128,7 @@ func TestATicketNamesTheOtherStationsOfItsOrder(t *testing.T) {
 				}
 				got = append(got, strings.TrimSpace(d.Station+": "+strings.Join(d.Ticket.AlsoAt, " ")))
 			}
-			if s := strings.Join(got, " | "); s != c.want {
-				t.Errorf("got  %s\nwant %s", s, c.want)
-			}
+			assert.Equal(t, strings.Join(got, " | "), c.want)
 		})
 	}
 }
@@ -169,9 +163,7 @@ func TestRoutesDecideInOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := lines(split(t, Config{Routes: c.routes}, `{"id":"r","items":[`+food+`,`+drinks+`]}`))
-			if got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
+			assert.Equal(t, got, c.want)
 		})
 	}
 }
@@ -189,9 +181,7 @@ func TestWhatIsOnlyCopiedToALogStillReachesACook(t *testing.T) {
 				got += "!"
 			}
 		}
-		if got != " "+want {
-			t.Errorf("%s: %s, want %s", course, got, want)
-		}
+		assert.Equal(t, got, " "+want, course, want)
 	}
 }
 
@@ -200,9 +190,7 @@ func TestAVenueMayHaveItsOwnFallback(t *testing.T) {
 	v.Fallback = "pass"
 	r := compile(t, Config{}).Split(parse(t, `{"records":[{"id":"r","items":[{"name":"Pie"}]},{"items":[]}]}`), v, "T1",
 		noon, nil)
-	if got := lines(r); got != "pass: 1Pie? | pass:" {
-		t.Error(got)
-	}
+	assert.Equal(t, lines(r), "pass: 1Pie? | pass:")
 }
 
 func TestRecordsKeepTheirOrderAndTheirTickets(t *testing.T) {
@@ -210,9 +198,7 @@ func TestRecordsKeepTheirOrderAndTheirTickets(t *testing.T) {
 		{To: []string{"grill"}}}},
 		`{"id":"1","items":[{"name":"Ale"},{"name":"Pie"},{"name":"Ale"}]}`, `{"items":[{"name":"Pie"}]}`,
 		`{"items":[{"name":"Ale"}]}`))
-	if want := "bar: 1Ale 1Ale | grill: 1Pie | grill: 1Pie | bar: 1Ale"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, got, "bar: 1Ale 1Ale | grill: 1Pie | grill: 1Pie | bar: 1Ale")
 }
 
 func TestItemsAreSortedByTheirKeyAndOtherwiseStayAsReceived(t *testing.T) {
@@ -229,9 +215,7 @@ func TestItemsAreSortedByTheirKeyAndOtherwiseStayAsReceived(t *testing.T) {
 				`{"name":"y","sortOrder":1}]}`, 'a'+i, key)
 			want += fmt.Sprintf(" 1%c? >1z? >1y?", c[1][i])
 		}
-		if got := lines(split(t, Config{}, `{"id":"r","items":[`+items[1:]+`]}`)); got != "fallback:"+want {
-			t.Errorf("keys %s: got %s, want %s", c[0], got, want)
-		}
+		assert.Equal(t, lines(split(t, Config{}, `{"id":"r","items":[`+items[1:]+`]}`)), "fallback:"+want, c[0], want)
 	}
 }
 
@@ -260,8 +244,6 @@ func TestARecordWithoutItemsMakesOneTicket(t *testing.T) {
 		want.Venue, want.VenueName, want.Zone = strings.ToLower(harbour.ID), harbour.Name, harbour.Zone
 		want.Device, want.Request, want.Record, want.Received = "T1", "r", "r", noon.UTC()
 		r := split(t, Config{Routes: []Route{{To: []string{"grill"}}}}, c.record)
-		if d := cmp.Diff([]ticket.Draft{{Station: "fallback", Ticket: want}}, r.Request.Drafts); d != "" {
-			t.Errorf("%s (-want +got):\n%s", c.record, d)
-		}
+		assert.Equal(t, cmp.Diff([]ticket.Draft{{Station: "fallback", Ticket: want}}, r.Request.Drafts), "", c.record)
 	}
 }

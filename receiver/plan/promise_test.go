@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 )
@@ -110,9 +111,7 @@ func drawList(n int, draw func() string) string {
 func TestEveryLineThatWasOrderedComesOutSomewhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, err := Compile(drawConfig(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NoError(t, err)
 		var records []drawnRecord
 		body := drawList(rapid.IntRange(1, 3).Draw(t, "records"), func() string {
 			records = append(records, drawRecord(t, fmt.Sprint("r", len(records))))

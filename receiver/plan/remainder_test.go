@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
 )
@@ -175,21 +176,16 @@ func TestEveryTextOfAnOrderIsOnItsTicketOrKnownNoise(t *testing.T) {
 		for i := range req.Envelope {
 			v := req.Envelope[i:]
 			isLeaf := v.Kind() == '"' || v.Kind() == '0' || v.Kind() == 't'
-			if text := strings.ToLower(v.Text()); isLeaf && !isVoid && !slices.Contains(noise, v.Text()) &&
-				!strings.Contains(strings.ToLower(paper), text) {
-				t.Errorf("%s: %q is not on the paper:\n%s", c.shape, text, paper)
-			}
+			text := strings.ToLower(v.Text())
+			assert.True(t, !isLeaf || isVoid || slices.Contains(noise, v.Text()) ||
+				strings.Contains(strings.ToLower(paper), text), c.shape, text, paper)
 		}
 
 		for want := range strings.SplitSeq(c.want, "|") {
-			if !strings.Contains(paper, want) {
-				t.Errorf("%s: the paper lacks %q:\n%s", c.shape, want, paper)
-			}
+			assert.True(t, strings.Contains(paper, want), c.shape, want, paper)
 		}
 		for _, n := range noise[1:] {
-			if n != "" && strings.Contains(paper, ": "+n+"\n") {
-				t.Errorf("%s: %q is noise, and on the paper:\n%s", c.shape, n, paper)
-			}
+			assert.True(t, n == "" || !strings.Contains(paper, ": "+n+"\n"), c.shape, n, paper)
 		}
 	}
 }
@@ -213,13 +209,11 @@ func TestANumberThatIsATimeOfTheServicesOwnIsNoPartOfATicket(t *testing.T) {
 	} {
 		member, want := c[0], c[1]
 		tk, digest := said("," + member)
-		if got := strings.Join(tk.Lines[0].Notes, "/"); got != want || (digest == plain) != (want == "") {
-			t.Errorf("%s prints %q, want %q", member, got, want)
-		}
+		got := strings.Join(tk.Lines[0].Notes, "/")
+		assert.True(t, got == want && (digest == plain) == (want == ""), member, got, want)
 		all := p.Leaves(parse(t, `{"records":[{"id":"r","items":[{"name":"Pie",`+member+`}]}]}`))
-		if last := all[len(all)-1]; (last.Use == Noise) != (want == "") {
-			t.Errorf("%s is %s, and prints %q", member, last.Use, want)
-		}
+		last := all[len(all)-1]
+		assert.Equal(t, (last.Use == Noise), (want == ""), member, last.Use, want)
 	}
 }
 
@@ -227,9 +221,7 @@ func TestWhatTheEnvelopeCancelsMayBeCancelledInEachRecord(t *testing.T) {
 	req := parse(t, `{"event":"order.cancelled","records":[{"id":"r","items":[{"name":"Pie"}]},`+
 		`{"id":"s","items":[{"name":"Ale"}]}]}`)
 	for i, d := range compile(t, Config{}).Split(req, harbour, "T1", noon, nil).Request.Drafts {
-		if d.Ticket.MayCancel != "event: order.cancelled" {
-			t.Errorf("ticket %d may be cancelled by %q", i, d.Ticket.MayCancel)
-		}
+		assert.Equal(t, d.Ticket.MayCancel, "event: order.cancelled", i)
 	}
 }
 
@@ -275,9 +267,7 @@ func TestOfALongRemainderTheWarningsPrintFirst(t *testing.T) {
 	l := tk.Lines[0]
 	got := l.MayCancel + "\n" + strings.Join(l.Notes, "\n")
 	want := "lifecycle: voided\nallergyNote: nuts\na: 1\nb: 2\nand 3 more: job 7"
-	if got != want || l.Unread != len(l.Notes) {
-		t.Errorf("the notes are\n%s\nwant\n%s; %d of them are unread", got, want, l.Unread)
-	}
+	assert.True(t, got == want && l.Unread == len(l.Notes), "the notes are", got, want, l.Unread)
 }
 
 // paperOf is the text of tickets, a fact a line.
@@ -309,11 +299,8 @@ func TestEveryLineOfARecordOnHoldIsOnHold(t *testing.T) {
 	r := split(t, Config{}, `{"id":"r","hold":true,"items":[{"name":"Pie","dips":[{"name":"Aioli"}]}],`+
 		`"drinks":[{"name":"Latte"}]}`)
 	for _, line := range r.Request.Drafts[0].Ticket.Lines {
-		if !line.Hold {
-			t.Errorf("%q is to be begun at once", line.Name)
-		}
+		assert.True(t, line.Hold, line.Name)
 	}
-	if names := lines(r); !strings.Contains(names, "Latte") || !strings.Contains(names, "Aioli") {
-		t.Errorf("the ticket has only %s", names)
-	}
+	names := lines(r)
+	assert.True(t, strings.Contains(names, "Latte") && strings.Contains(names, "Aioli"), "the ticket has only", names)
 }

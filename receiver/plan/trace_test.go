@@ -2,9 +2,12 @@ package plan
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ticketrail/deploy/assert"
 )
 
 const burger = `{"records":[{"id":"r","room":null,"checkNumber":18,"checkName":"B10","checkOwner":"Sarah M","items":[
@@ -37,17 +40,14 @@ func TestATraceSaysWhatEachRouteDid(t *testing.T) {
 			"which nothing in this body has\nroutes[1].when reads record.check.number, which nothing in this " +
 			"body has\n",
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the trace lacks\n%s", want)
-		}
+		assert.Contains(t, got, want)
 	}
 	if t.Failed() || strings.Count(got, ".when reads") != 4 {
 		t.Logf("\n%s", got)
 		t.Fail()
 	}
-	if d := cmp.Diff(p.Split(parse(t, burger), harbour, "T1", noon, nil).Request, r.Request); d != "" {
-		t.Errorf("a trace changes the plan:\n%s", d)
-	}
+	d := cmp.Diff(p.Split(parse(t, burger), harbour, "T1", noon, nil).Request, r.Request)
+	assert.Equal(t, d, "", "a trace changes the plan")
 }
 
 func TestAnExpressionThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.T) {
@@ -55,11 +55,24 @@ func TestAnExpressionThatDoesNotReadItemIsEvaluatedOnceForEachRecord(t *testing.
 		{When: `record.a == 1`, To: []string{"grill"}}}})
 	r := p.Split(parse(t, `{"records":[{"id":"r","items":[{"name":"a"},{"name":"b"}]},{"a":1,"items":[{"name":`+
 		`"c"}]}]}`), harbour, "T", noon, nil)
-	if got := lines(r); got != "fallback: 1a? 1b? | grill: 1c" {
-		t.Error(got)
-	}
+	assert.Equal(t, lines(r), "fallback: 1a? 1b? | grill: 1c")
 	// A failure is counted for each item: the route matched none of them.
-	if r.FailureCount != 3 || !strings.HasPrefix(r.Failure, "routes[0].when: records[0].items[0]: failed at ") {
-		t.Errorf("%d failures: %s", r.FailureCount, r.Failure)
+	assert.True(t, r.FailureCount == 3 && strings.HasPrefix(r.Failure,
+		"routes[0].when: records[0].items[0]: failed at "), r.FailureCount, r.Failure)
+}
+
+func TestAPlanIsSafeForConcurrentUse(t *testing.T) {
+	p := compile(t, Config{Routes: []Route{{When: `item.courseName == "Drinks"`, To: []string{"bar"}},
+		{When: `any(record.items, .quantity > 1)`, To: []string{"grill"}}}})
+	req := parse(t, burger)
+	want := lines(p.Split(req, harbour, "T1", noon, nil))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				assert.Equal(t, lines(p.Traced().Split(req, harbour, "T1", noon, nil)), want)
+			}
+		})
 	}
+	wg.Wait()
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestANoteOfAnotherTypeIsQuoted(t *testing.T) {
@@ -18,20 +20,16 @@ func TestANoteOfAnotherTypeIsQuoted(t *testing.T) {
 	} {
 		in, want := c[0], c[1]
 		for _, p := range fields[fieldNote].paths {
-			if got := strings.Join(only(t, Config{}, "", `"name":"Pie","`+p+`":`+in).Lines[0].Notes, "/"); got != want {
-				t.Errorf("%s %s of an item: %q, want %q", p, in, got, want)
-			}
+			got := strings.Join(only(t, Config{}, "", `"name":"Pie","`+p+`":`+in).Lines[0].Notes, "/")
+			assert.Equal(t, got, want, p, in)
 		}
 		for _, p := range fields[fieldRecordNote].paths {
-			if got := strings.Join(only(t, Config{}, `"`+p+`":`+in, `"name":"Pie"`).Notes, "/"); got != want {
-				t.Errorf("%s %s of a record: %q, want %q", p, in, got, want)
-			}
+			assert.Equal(t, strings.Join(only(t, Config{}, `"`+p+`":`+in, `"name":"Pie"`).Notes, "/"), want, p, in)
 		}
 	}
 	// The layout of a receipt is no note.
-	if got := only(t, Config{}, `"instructions":[{"command":"TEXT","value":"B10"}]`, `"name":"Pie"`); got.Notes != nil {
-		t.Errorf("%q", got.Notes)
-	}
+	got := only(t, Config{}, `"instructions":[{"command":"TEXT","value":"B10"}]`, `"name":"Pie"`)
+	assert.True(t, got.Notes == nil, got.Notes)
 }
 
 func TestAVoidThatCannotBeReadIsAQuestion(t *testing.T) {
@@ -47,15 +45,11 @@ func TestAVoidThatCannotBeReadIsAQuestion(t *testing.T) {
 		l, tk := only(t, Config{}, "", `"name":"Pie",`+c[0]).Lines[0], only(t, Config{}, c[0], `"name":"Pie"`)
 		item := strings.Join(append([]string{l.MayCancel}, l.Notes...), "/")
 		record := strings.Join(append([]string{tk.MayCancel}, tk.Notes...), "/")
-		if item != c[1] || record != c[1] {
-			t.Errorf("%s of an item: %q, of a record: %q, want %q", c[0], item, record, c[1])
-		}
+		assert.True(t, item == c[1] && record == c[1], c[0], item, record, c[1])
 	}
 	// A quotation hides nothing of a record that has nothing else to show.
 	tk := split(t, Config{}, `{"id":"r","items":[],"meal":"Pie","isVoid":{"value":true}}`).Request.Drafts[0].Ticket
-	if !strings.Contains(tk.Raw, `"meal":"Pie"`) || tk.Notes != nil {
-		t.Errorf("%q, %q", tk.Raw, tk.Notes)
-	}
+	assert.True(t, strings.Contains(tk.Raw, `"meal":"Pie"`) && tk.Notes == nil, tk.Raw, tk.Notes)
 }
 
 func TestARecordWithARepeatedKeyPrintsAsItCameAtTheFallback(t *testing.T) {
@@ -65,8 +59,6 @@ func TestARecordWithARepeatedKeyPrintsAsItCameAtTheFallback(t *testing.T) {
 	p := compile(t, c)
 	r := p.Split(parse(t, `{"brand":"North","records":[`+odd+`,`+fine+`]}`), harbour, "T1", noon, nil)
 	d := r.Request.Drafts
-	if len(d) != 1 || d[0].Station != "pass" || d[0].Ticket.Raw != `[`+odd+`,`+fine+`]` ||
-		d[0].Ticket.Lines != nil || d[0].Ticket.Record != "r" || d[0].Ticket.Notes[0] != "brand: North" {
-		t.Errorf("%+v", d)
-	}
+	assert.True(t, len(d) == 1 && d[0].Station == "pass" && d[0].Ticket.Raw == `[`+odd+`,`+fine+`]` &&
+		d[0].Ticket.Lines == nil && d[0].Ticket.Record == "r" && d[0].Ticket.Notes[0] == "brand: North", d)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/printer/virtual"
 	"ticketrail/receiver/contract"
 )
@@ -196,9 +197,7 @@ func client(h http.Handler, o Options) *Client {
 func venue(t testing.TB, h http.Handler, o Options) *Account {
 	t.Helper()
 	v, err := client(h, o).Venue(t.Context(), harbour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return v
 }
 
@@ -231,8 +230,7 @@ func wantError(t testing.TB, err error, call string, parts ...string) *Error {
 		t.Errorf("the error is %v, want %s with %q", err, call, parts)
 		return &Error{}
 	}
-	if strings.Contains(err.Error(), "PLANTED") || strings.Contains(err.Error(), theSecret) {
-		t.Errorf("the error shows a secret: %v", err)
-	}
+	assert.True(t, !strings.Contains(err.Error(), "PLANTED") && !strings.Contains(err.Error(), theSecret),
+		"the error shows a secret", err)
 	return e
 }

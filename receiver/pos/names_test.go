@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ticketrail/deploy/assert"
 	"ticketrail/queue/kv"
 	"ticketrail/queue/queuetest"
 	"ticketrail/receiver/plan"
@@ -37,14 +38,13 @@ func TestNamesAndTheZoneAreKnownSecondsAfterTheStart(t *testing.T) {
 		after(firstWithin)
 		n.wantNames("Jonathan A., Jonathan A., Ann, -, -", jon, strings.ToUpper(jon), "E-17", "e-17", kim)
 		for _, v := range []string{station, "", "x"} {
-			if name, ok := n.Name(v, jon); ok {
-				t.Errorf("at %s: %s", v, name)
-			}
+			name, ok := n.Name(v, jon)
+			assert.True(t, !ok, v, name)
 		}
 		zone, known := n.Zone(harbour)
-		if _, ok := n.Zone("x"); zone != "Australia/Melbourne" || !known || ok || n.Count(harbour) != 2 {
-			t.Errorf("zone %q, %v; %d employees", zone, ok, n.Count(harbour))
-		}
+		_, ok := n.Zone("x")
+		assert.True(t, zone == "Australia/Melbourne" && known && !ok && n.Count(harbour) == 2, zone, ok,
+			n.Count(harbour))
 	})
 }
 
@@ -70,9 +70,8 @@ func TestNamesAreRefreshedEverySixHoursAndAfterAFailureInTenMinutes(t *testing.T
 		n.wantNames("Jonathan A., Ann", jon, ann)
 		r.do(func() { r.Employees = nil })
 		after(11 * time.Minute)
-		if n.logged("INFO", "venue refreshed", "employees=2", "Australia/Melbourne") == 0 {
-			t.Error("the good news is not logged")
-		}
+		assert.True(t, n.logged("INFO", "venue refreshed", "employees=2", "Australia/Melbourne") != 0,
+			"the good news is not logged")
 	})
 }
 
@@ -91,9 +90,9 @@ func TestAServiceThatGivesNoAnswerOnceIsNoProblemAndOneThatRefusesIs(t *testing.
 			after(time.Minute)
 			first := n.Problems(harbour)
 			after(11 * time.Minute)
-			if then := n.Problems(harbour); len(first) != c.first || len(then) != c.then || n.Problems(station) != nil {
-				t.Errorf("%T: %v, then %v", c.service, first, then)
-			}
+			then := n.Problems(harbour)
+			assert.True(t, len(first) == c.first && len(then) == c.then && n.Problems(station) == nil, c.service, first,
+				then)
 		})
 	}
 }
@@ -121,17 +120,15 @@ func TestUseChangesTheVenuesAndRefreshesAllOfThem(t *testing.T) {
 		after(firstWithin)
 		n.wantNames("Jonathan A.", jon)
 		name, _ := n.Name(station, jon)
-		if zone, _ := n.Zone(harbour); name != "Jonny" || zone == "" {
-			t.Errorf("the other one's name is %q, the zone %q", name, zone)
-		}
+		zone, _ := n.Zone(harbour)
+		assert.True(t, name == "Jonny" && zone != "", "the other one's name is", name, zone)
 
 		r.do(func() { r.hangs = harbour })
 		r.employ(station, jon, "Joe")
 		n.Use(c, map[string]bool{harbour: false, station: false})
 		after(firstWithin)
-		if name, _ := n.Name(station, jon); name != "Joe" {
-			t.Errorf("beside one that hangs the name is %q", name)
-		}
+		name, _ = n.Name(station, jon)
+		assert.Equal(t, name, "Joe", "beside one that hangs the name is")
 		n.Use(c, map[string]bool{station: false}) // while the other is asked about
 		after(firstWithin)
 		if n.wantNames("-", jon); strings.Join(store.Keys(), " ") != station {
@@ -141,9 +138,9 @@ func TestUseChangesTheVenuesAndRefreshesAllOfThem(t *testing.T) {
 		n.Use(nil, nil)
 		before := len(r.times(""))
 		after(24 * time.Hour)
-		if name, _ := n.Name(station, jon); name != "" || len(r.times("")) != before || len(store.Keys()) > 0 {
-			t.Errorf("without a service the name is %q", name)
-		}
+		name, _ = n.Name(station, jon)
+		assert.True(t, name == "" && len(r.times("")) == before && len(store.Keys()) == 0,
+			"without a service the name is", name)
 	})
 }
 
@@ -156,13 +153,11 @@ func TestAnIncompleteListIsUsedAndOneThatBreaksOffChangesNothing(t *testing.T) {
 		}
 	}
 	brokeOff, before := &Error{}, fmt.Sprint(r.People)
-	if err := r.readPeople(ending(brokeOff)); err != brokeOff || fmt.Sprint(r.People) != before {
-		t.Errorf("%v, %v", err, r.People)
-	}
-	if err := r.readPeople(ending(&Error{Incomplete: true})); !Incomplete(err) || r.People[jon] != "Jonathan A." ||
-		r.People[ann] != "Ann" || r.People[kim] != "Kim" {
-		t.Errorf("%v, %v", err, r.People)
-	}
+	err := r.readPeople(ending(brokeOff))
+	assert.True(t, err == brokeOff && fmt.Sprint(r.People) == before, err, r.People)
+	err = r.readPeople(ending(&Error{Incomplete: true}))
+	assert.True(t, Incomplete(err) && r.People[jon] == "Jonathan A." && r.People[ann] == "Ann" &&
+		r.People[kim] == "Kim", err, r.People)
 	if err := r.readPeople(ending(nil)); err != nil || len(r.People) != 2 { // who has left is gone
 		t.Errorf("%v, %v", err, r.People)
 	}
@@ -175,9 +170,8 @@ func TestAPanicIsAFailedRefresh(t *testing.T) {
 		n := open(t, nil, nil, harbour)
 		n.Use(client(nil, Options{Transport: panicking}), map[string]bool{harbour: false})
 		after(time.Hour)
-		if n.logged("ERROR", "an answer like no other") == 0 || n.Problems(harbour)[0].Advice != "see the log" {
-			t.Error("not reported")
-		}
+		assert.True(t, n.logged("ERROR", "an answer like no other") != 0 &&
+			n.Problems(harbour)[0].Advice == "see the log", "not reported")
 		n.Use(client(r, Options{}), map[string]bool{harbour: false})
 		after(time.Minute)
 		n.wantNames("Jon", jon)
@@ -206,9 +200,7 @@ func TestTheZoneIsThatOfTheNewestPeriod(t *testing.T) {
 	} {
 		v := venue(t, &service{Payroll: say(envelope(c.count, c.periods...))}, Options{})
 		zone, err := v.Zone(t.Context())
-		if zone != c.want || (err != nil) != (c.bad != "") {
-			t.Errorf("%v: %q, %v", c.periods, zone, err)
-		}
+		assert.True(t, zone == c.want && (err != nil) == (c.bad != ""), c.periods, zone, err)
 		if err != nil {
 			wantError(t, err, CallPayrollPeriods, c.bad)
 		}
@@ -223,16 +215,15 @@ func TestAZoneStaysUntilThereIsAnother(t *testing.T) {
 		for _, list := range []string{`[]`, `["x"]`} {
 			r.do(func() { r.Payroll = say(`{"records":` + list + `}`) })
 			after(7 * time.Hour)
-			if zone, _ := n.Zone(harbour); zone != "Australia/Melbourne" || len(n.Problems(harbour)) != 1 {
-				t.Errorf("%s: %q, %v", list, zone, n.Problems(harbour))
-			}
+			zone, _ := n.Zone(harbour)
+			assert.True(t, zone == "Australia/Melbourne" && len(n.Problems(harbour)) == 1, list, zone,
+				n.Problems(harbour))
 		}
 
 		r.do(func() { r.Payroll = say(`{"records":[{"meta":{"timezone":"Europe/Oslo"}}]}`) })
 		after(7 * time.Hour)
-		if zone, _ := n.Zone(harbour); zone != "Europe/Oslo" || n.Problems(harbour) != nil {
-			t.Errorf("then %q, %v", zone, n.Problems(harbour))
-		}
+		zone, _ := n.Zone(harbour)
+		assert.True(t, zone == "Europe/Oslo" && n.Problems(harbour) == nil, zone, n.Problems(harbour))
 	})
 }
 
@@ -293,9 +284,8 @@ func TestNamesAreInUseAlsoWhenNotStored(t *testing.T) {
 				n.wantNames("new", jon)
 				n.Use(client(r, Options{}), map[string]bool{harbour: false})
 				n.wantNames("new", jon)
-				if warned := n.logged("WARN", "not stored"); (warned == 0) != (c.name == "works") {
-					t.Errorf("%d warnings", warned)
-				}
+				warned := n.logged("WARN", "not stored")
+				assert.Equal(t, (warned == 0), (c.name == "works"), warned)
 				n.end()
 				store.Inject(queuetest.None)
 				n = open(t, r, store, harbour)
@@ -339,9 +329,7 @@ func TestANameIsOneShortVisibleLine(t *testing.T) {
 		{Employee{LastName: "Álvarez"}, "Álvarez"},
 		{Employee{}, ""},
 	} {
-		if got := displayName(c.e); got != c.want {
-			t.Errorf("%.60q: %q, want %q", c.e.Name, got, c.want)
-		}
+		assert.Equal(t, displayName(c.e), c.want, c.e.Name)
 	}
 	r := &record{}
 	_ = r.readPeople(func(yield func(Employee, error) bool) { // ids that no order has
@@ -349,9 +337,7 @@ func TestANameIsOneShortVisibleLine(t *testing.T) {
 			yield(Employee{ID: id, Name: "X"}, nil)
 		}
 	})
-	if len(r.People) != 1 || r.People["E-1"] != "X" {
-		t.Errorf("%+v", r.People)
-	}
+	assert.True(t, len(r.People) == 1 && r.People["E-1"] == "X", r.People)
 }
 
 // restaurants are a service whose employees change, and which notes when it was asked.
@@ -400,13 +386,10 @@ func (r *restaurants) wantGaps(t *testing.T, path string, least, most time.Durat
 	t.Helper()
 	at := r.times(path)
 	for i := range at[1:] {
-		if gap := at[i+1] - at[i]; gap < least || gap > most {
-			t.Errorf("%s: %v between two", path, gap)
-		}
+		gap := at[i+1] - at[i]
+		assert.True(t, gap >= least && gap <= most, path, gap)
 	}
-	if len(at) < times {
-		t.Errorf("%s: asked %d times", path, len(at))
-	}
+	assert.True(t, len(at) >= times, path, len(at))
 }
 
 func (r *restaurants) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -482,9 +465,7 @@ func (n *testNames) wantNames(want string, ids ...string) {
 		}
 		got = append(got, name)
 	}
-	if strings.Join(got, ", ") != want {
-		n.t.Errorf("names are %s, want %s", strings.Join(got, ", "), want)
-	}
+	assert.Equal(n.t, strings.Join(got, ", "), want, "names are")
 }
 
 // logged counts the lines with these words.

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ticketrail/deploy/assert"
 )
 
 func TestATokenIsRequestedAsConfigured(t *testing.T) {
@@ -44,9 +46,8 @@ func TestATokenIsRequestedAsConfigured(t *testing.T) {
 	} {
 		s := &service{Token: say(c.answer), issued: map[string]string{"PLANTED": harbour}}
 		venue(t, s, c.o)
-		if want := []string{c.want}; !slices.Equal(s.wanted, want) {
-			t.Errorf("%s: asked %q, want %q", name, s.wanted, want)
-		}
+		want := []string{c.want}
+		assert.True(t, slices.Equal(s.wanted, want), name, s.wanted, want)
 	}
 }
 
@@ -75,9 +76,8 @@ func TestARequestWithoutATokenSaysWhatToCheck(t *testing.T) {
 		}}
 		_, err := client(s, Options{}).Venue(t.Context(), harbour)
 		wantError(t, err, CallToken, c.parts...)
-		if calls, tokens := s.calls(); tokens != 1 || calls != "" {
-			t.Errorf("%d %s: asked for %d tokens, and %s", c.status, c.body, tokens, calls)
-		}
+		calls, tokens := s.calls()
+		assert.True(t, tokens == 1 && calls == "", c.status, c.body, tokens, calls)
 	}
 }
 
@@ -90,16 +90,14 @@ func TestASecretIsReadForEachTokenAndWithoutItNothingIsSent(t *testing.T) {
 	}})
 	s.forget()
 	_, err := names(t, v)
-	if err != nil || !strings.Contains(s.wanted[0], "first") || !strings.Contains(s.wanted[1], "second") {
-		t.Errorf("%v, %v", s.wanted, err)
-	}
+	assert.True(t, err == nil && strings.Contains(s.wanted[0], "first") && strings.Contains(s.wanted[1], "second"),
+		s.wanted, err)
 	s = &service{}
 	_, err = client(s, Options{Secret: func() (string, error) { return "", errors.New("permission denied") }}).
 		Venue(t.Context(), harbour)
 	wantError(t, err, CallToken, "secret cannot be read: permission denied; check service.client_secret_file")
-	if _, tokens := s.calls(); tokens != 0 {
-		t.Error("a token was requested")
-	}
+	_, tokens := s.calls()
+	assert.Equal(t, tokens, 0, "a token was requested")
 }
 
 func TestATokenIsReplacedShortlyBeforeItExpires(t *testing.T) {
@@ -115,9 +113,8 @@ func TestATokenIsReplacedShortlyBeforeItExpires(t *testing.T) {
 		}{{0, 1}, {14 * time.Minute, 0}, {15*time.Minute - time.Second, 1}} {
 			time.Sleep(time.Until(began.Add(c.at)))
 			_, err := names(t, v)
-			if _, tokens := s.calls(); err != nil || tokens != c.tokens {
-				t.Errorf("after %v: %d tokens, want %d; %v", c.at, tokens, c.tokens, err)
-			}
+			_, tokens := s.calls()
+			assert.True(t, err == nil && tokens == c.tokens, c.at, tokens, c.tokens, err)
 		}
 	})
 }
@@ -126,18 +123,15 @@ func TestATokenThatIsNotAcceptedIsFetchedAgainOnce(t *testing.T) {
 	s := &service{}
 	v := venue(t, s, Options{})
 	s.forget()
-	if _, err := names(t, v); err != nil {
-		t.Error(err)
-	}
-	if _, tokens := s.calls(); tokens != 2 {
-		t.Errorf("%d tokens", tokens)
-	}
-	s.Employees = status(http.StatusUnauthorized)
 	_, err := names(t, v)
+	assert.True(t, err == nil, err)
+	_, tokens := s.calls()
+	assert.Equal(t, tokens, 2)
+	s.Employees = status(http.StatusUnauthorized)
+	_, err = names(t, v)
 	wantError(t, err, CallEmployees, "401 Unauthorized; a new token did not help")
-	if calls, tokens := s.calls(); tokens != 1 || calls != "v1/labor/employees v1/labor/employees" {
-		t.Errorf("%d tokens, %s", tokens, calls)
-	}
+	calls, tokens := s.calls()
+	assert.True(t, tokens == 1 && calls == "v1/labor/employees v1/labor/employees", tokens, calls)
 }
 
 func TestEachStatusSaysWhatToDoAndIsTriedAgainIfThatMayHelp(t *testing.T) {
@@ -166,9 +160,8 @@ func TestEachStatusSaysWhatToDoAndIsTriedAgainIfThatMayHelp(t *testing.T) {
 			_, err := collect(v.PayrollPeriods(t.Context()))
 			wantError(t, err, CallPayrollPeriods, fmt.Sprintf("the service answers %d", c.status), c.advice)
 			calls, _ := s.calls()
-			if strings.Count(calls, "payroll") != c.tries || strings.Count(calls, " ") != c.tries-1 {
-				t.Errorf("%d: asked %s", c.status, calls)
-			}
+			assert.True(t, strings.Count(calls, "payroll") == c.tries && strings.Count(calls, " ") == c.tries-1,
+				c.status, calls)
 		})
 	}
 }
@@ -188,9 +181,8 @@ func TestARateLimitIsObeyedForSomeSeconds(t *testing.T) {
 			began := time.Now()
 			_, err := client(s, Options{}).Venue(t.Context(), harbour)
 			wantError(t, err, CallMe, "429 Too Many Requests")
-			if took := time.Since(began); took < 2*wait || took > 2*wait+2*time.Second {
-				t.Errorf("%s: after %v, %v", header, took, err)
-			}
+			took := time.Since(began)
+			assert.True(t, took >= 2*wait && took <= 2*wait+2*time.Second, header, took, err)
 		})
 	}
 }
@@ -213,9 +205,8 @@ func TestATimeoutIncludesASlowBody(t *testing.T) {
 			_, err := client(nil, Options{Transport: overPipe(t, s), Timeout: 2500 * time.Millisecond}).
 				Venue(t.Context(), harbour)
 			wantError(t, err, CallMe, "no answer: not in time; service.timeout is 2.5s")
-			if took := time.Since(began); took > 2500*time.Millisecond*tries+time.Second+time.Second {
-				t.Errorf("after %v", took)
-			}
+			took := time.Since(began)
+			assert.True(t, took <= 2500*time.Millisecond*tries+time.Second+time.Second, took)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			_, err = client(nil, Options{Transport: overPipe(t, s)}).Venue(ctx, harbour)
