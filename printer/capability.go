@@ -35,7 +35,7 @@ type capability struct {
 	// ASB: it pushes its status in the right format after GS a.
 	ASB    bool      `json:"automatic_status"`
 	Probed time.Time `json:"probed"`
-	// Tries counts the probes in a row before that one which found no fence either.
+	// Tries is how many probes before this one, in a row, found no fence.
 	Tries uint `json:"tries,omitempty"`
 	// Profile is the name of the profile with which it was probed. Another one means another printer.
 	Profile string `json:"profile,omitempty"`
@@ -240,7 +240,7 @@ func (d *Device) probe(ctx context.Context, s *session.Session) error {
 	case !was.Probed.IsZero(): // until the next probe is due, tickets rely on the known one
 		d.can.known, d.can.Probed = true, time.Now()
 		d.can.Tries++
-	// A printer that does not answer any more serves another client, or still prints that one's bytes.
+	// A time-out does not count: the printer serves another client, or still prints that one's bytes.
 	case !session.TimedOut(err):
 		if d.can.droppedProbes++; d.can.droppedProbes >= maxDroppedProbes {
 			d.can.save(ctx, capability{})

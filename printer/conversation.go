@@ -119,10 +119,10 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 }
 
 // check finds out whether the printer can print now, with the probe if its capability is not known. A poll asks only
-// questions that are answered at once, unless the printer hung: its status alone does not show that it prints again,
-// and a hello would stand in the way of another client's printing.
+// questions that are answered at once: a hello would stand in the way of another client's printing. But a printer that
+// hung is sent the hello, because its status alone does not show that it prints again.
 func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool) error {
-	if !d.can.answers() {
+	if !d.can.answers() { // it must not be asked, never answered, or is not known
 		answers, err := s.AwaitStable(ctx, first && d.can.silent())
 		// If it answers after all, it is probed. If a program answers, it is probed at the next connection: a silent
 		// printer may be there again, and only a probe tells.
@@ -222,7 +222,7 @@ func (p *Paper) send(
 	case s.Err() != nil:
 		p.d.health.set(Unreachable, err)
 	case errors.Is(err, session.ErrFellSilent):
-		p.d.health.set(Busy, nil)
+		p.d.health.set(Busy, nil) // and Hung after a while, see recordNoAnswer
 	}
 
 	p.d.release(s, broken)
@@ -256,7 +256,8 @@ func (p *Paper) sendFenced(sending *session.Sending, encoded encodedTicket) (tic
 		if p.tooFast(encoded, at.Sub(began)) {
 			proof = ticket.Sent
 		}
-		if proof == ticket.Sent || weakest == ticket.Confirmed { // Processed is between them
+		// The order is Sent, Processed, Confirmed. A ticket has the weakest proof of its copies.
+		if proof == ticket.Sent || weakest == ticket.Confirmed {
 			weakest = proof
 		}
 

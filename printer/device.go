@@ -76,7 +76,7 @@ type Device struct {
 	// of paper.
 	pendingCut []byte
 	cutOn      *session.Session // on which it was sent last
-	// maybeInCommand: the last ticket had commands with much data, or no ticket was sent since the start.
+	// maybeInCommand: the last ticket failed or had commands with much data, or no ticket was sent since the start.
 	maybeInCommand bool
 	// printedAt is when a printer that gives no answer has printed its bytes, as estimated.
 	printedAt time.Time

@@ -22,9 +22,9 @@ import (
 //     the transaction is visible and perhaps durable. From then on nothing in memory is trusted.
 //     The file is reopened, memory is read from it, and a probe commit, which changes nothing,
 //     must succeed before any caller gets a yes again, duplicates included. The state read from the
-//     file is first made durable (see rewriteMeta in package store), because the probe commit reuses pages that
-//     only the not yet durable transaction has freed. A start does the same: the process before
-//     may have ended in the middle of this.
+//     file is first made durable (see rewriteMeta in package store). Its last transaction may not be, and has freed
+//     pages, which the probe commit would overwrite: if the power fails then, the state before it would be damaged. A
+//     start does the same: the process before may have ended in the middle of this.
 //  3. The outcome of a ticket that came out during that time is kept in memory and stored as soon as that
 //     is possible. It is written so that storing it twice is the same as storing it once.
 
@@ -154,10 +154,8 @@ func (q *Queue) commit(ops []*op) (errs []error, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err == nil {
-		// In the order of the operations: a later one may have removed from a lane a job that an earlier
-		// one added.
-
 		q.open += batched.open
+		// In the order of the operations: a later one may have removed from a lane a job that an earlier one added.
 		for _, f := range batched.onCommit {
 			f()
 		}

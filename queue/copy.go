@@ -115,7 +115,7 @@ func (c *copier) run(ctx context.Context) {
 				again = copyAgain
 			}
 		case <-c.q.ended:
-			if copying && <-made != nil { // it would have covered a gap in the log before it
+			if copying && <-made != nil { // the base copy failed, and a gap in the log before it stays
 				c.gap.Store(true)
 			}
 			c.end()

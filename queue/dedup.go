@@ -82,9 +82,9 @@ func (r *dedupRecord) match(shares []ticket.Share) []int {
 	}
 
 	for i, s := range shares {
-		at, ok := byName[[2]string{s.Station, s.Order}]
-		if out[i] = at; !ok {
-			out[i] = -1
+		out[i] = -1
+		if at, ok := byName[[2]string{s.Station, s.Order}]; ok {
+			out[i] = at
 		}
 	}
 

@@ -271,12 +271,12 @@ func (l *Lease) Settle(ctx context.Context, how Settlement) error {
 }
 
 // end writes a settlement. It is computed from the entry when the ticket was lent, with the doubts of this attempt if
-// it has begun; 0: it has not. So a Begin that failed but is on the disk is taken back, and a settlement that failed
-// but is on the disk can be written again.
+// it has begun; 0: it has not, or it was untouched. So a Begin that failed but is on the disk is taken back, and a
+// settlement that failed but is on the disk can be written again.
 func (l *Lease) end(b *batch, s jobState, how Settlement, doubts int) {
 	begun := doubts > 0
 	s.Attempts, s.Doubts = l.initial.attempts, l.initial.doubts
-	if how.End != Return && (how.End != Hold || begun) {
+	if how.End != Return && (how.End != Hold || begun) { // see [End] for which attempts count
 		s.Attempts++
 	}
 	if begun && how.End != Ack { // which resolves it

@@ -95,7 +95,7 @@ type jobState struct {
 	PrintedBy   string       `json:"pb,omitempty"`  // the backup that it came out of
 	ReprintedAs uint64       `json:"ra,omitempty"`  // the copy of it, if it was held or failed
 	ReplacedBy  uint64       `json:"rs,omitempty"`  // the job whose changed ticket took its place
-	ShownOn     string       `json:"fr,omitempty"`  // of the list of PrintShown: the dark screen whose tickets it lists
+	ShownOn     string       `json:"fr,omitempty"`  // of a list of PrintShown: the dark screen
 	RefusedBy   []string     `json:"rb,omitempty"`  // the stations that refused it, in order
 	Received    int64        `json:"r,omitempty"`   // wall clock, ms
 	Finished    int64        `json:"f,omitempty"`   // wall clock, ms
@@ -123,8 +123,8 @@ func (s *jobState) version() string {
 	return fmt.Sprintf("%s.%d.%d.%d", s.State, s.Doubts, s.Copies, s.ReplacedBy)
 }
 
-// checkSeen returns an error if a person has seen another version of the job than it has. It may have any if
-// none is given, or "".
+// checkSeen returns an error if a person has seen another version of the job than it has. Without a version, or with
+// "", nothing is checked.
 func (s *jobState) checkSeen(version ...string) error {
 	if len(version) > 0 && version[0] != "" && version[0] != s.version() {
 		return fmt.Errorf("%w: it has changed meanwhile: look at it again", ErrConflict)

@@ -32,8 +32,8 @@ type Settlement struct {
 	// leaves the doubt, so a ticket may be marked that need not be.
 	Untouched bool
 
-	// Of Ack only: how it is known that the ticket came out, and the station that printed it for its own; empty: its
-	// own did.
+	// Of Ack only: how it is known that the ticket came out, and the backup that printed it; empty: the job's own
+	// station did.
 	Proof  ticket.Proof
 	Backup string
 

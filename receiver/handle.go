@@ -213,9 +213,9 @@ func (r *Receiver) readBody(c echo.Context, x *exchange) error {
 	return nil
 }
 
-// readAll makes x.body the content of from, which ends after at most size+1 bytes. A large body is read only if it has
-// room beside the other large ones; the caller is answered 503 otherwise, and its retry comes when the memory is free
-// again.
+// readAll makes x.body the content of from, which the server or a limit ends after at most size+1 bytes. A large body
+// is read only if it has room beside the other large ones; the caller is answered 503 otherwise, and its retry comes
+// when the memory is free again.
 func (r *Receiver) readAll(x *exchange, from io.Reader, size int64) error {
 	var buf bytes.Buffer
 	buf.Grow(int(min(size, 8<<10)) + bytes.MinRead)

@@ -94,7 +94,7 @@ func compile(from *Policy) *compiledPolicy {
 	compiled.DeviceHeader = http.CanonicalHeaderKey(from.DeviceHeader)
 
 	compiled.addSecrets(from.Secrets, "")
-	// Without a venue, too: the answer must not depend on the venues if none has a secret.
+	// The path is open without a venue, too: the answer must not depend on the venues if none has a secret.
 	compiled.openPath = len(from.Secrets) == 0 &&
 		(len(from.Venues) == 0 || slices.ContainsFunc(from.Venues, func(v Venue) bool { return len(v.Secrets) == 0 }))
 	for _, v := range from.Venues {

@@ -46,7 +46,7 @@ func (r *Receiver) routes(p *compiledPolicy) *echo.Echo {
 	add := func(path string, first ...echo.MiddlewareFunc) {
 		// Without Any and RouteNotFound, Echo would answer an OPTIONS with 204, and a method that it does not know
 		// with 405, before the secret is checked: that would reveal the path.
-		e.Any(path, methodNotAllowed, first...)
+		e.Any(path, methodNotAllowed, first...) // POST too, which is then replaced
 		e.RouteNotFound(path, methodNotAllowed, first...)
 		e.POST(path, r.handle, append(first, checks)...)
 	}
@@ -85,8 +85,10 @@ type exchange struct {
 	start    time.Time // just after the headers were read
 	deadline time.Time // for the answer
 
-	secretOwner string // the id of the venue whose secret the path ends with; "": none, or the policy's
-	hasSecret   bool   // the path ends with a secret, or the request came from the relay
+	// secretOwner is the id of the venue whose secret the path ends with. "": it ends with the policy's secret, or with
+	// none, which is possible only if the policy has none.
+	secretOwner string
+	hasSecret   bool // the path ends with a secret, or the request came from the relay
 	// venueID and device are those that the headers name: most refusals come before they were checked. A venue that is
 	// no UUID counts as none, because it is stored and shown.
 	venueID, device string

@@ -39,9 +39,9 @@ type Reply struct {
 type Parser struct {
 	asb   []byte // the bytes so far of an automatic status
 	block []byte // those of a block, its header first; empty outside of one
-	// ignored: the block is none. It is read to its end, and only its last bytes are kept.
+	// ignored: it is no block of a printer. It is read to its end, and only its last bytes are kept.
 	ignored bool
-	// asbInBlock says that the automatic status began inside the block and ends before it.
+	// asbInBlock says that the automatic status began inside the block, which goes on after it.
 	asbInBlock bool
 }
 

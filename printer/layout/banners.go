@@ -199,7 +199,7 @@ func (c *composer) bannerStyle(s string) Style {
 }
 
 // bar prints s in the middle of a bar from edge to edge: white on black or, where a printer has only black on white,
-// between rules.
+// between rules. A red bar needs no rules, and such a printer ignores Invert.
 func (c *composer) bar(s string, st Style) {
 	st.Invert = true
 	if !c.Framed || st.Red {

@@ -62,8 +62,8 @@ func (c *composer) body(t *ticket.Ticket) {
 // only without one.
 func (b *body) headings(l *ticket.Line, i int) {
 	before := len(b.lines)
-	// If all lines are unrouted, a banner says so and noRoute is true from the start.
 
+	// If all lines are unrouted, the head says so, and b.noRoute is true from the start.
 	if l.NoRoute != b.noRoute {
 		b.noRoute = l.NoRoute
 		if l.NoRoute {

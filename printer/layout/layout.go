@@ -180,7 +180,7 @@ func (c *composer) cookText(s string) string {
 		words[i] = strings.Trim(words[i], softHyphen)
 	}
 
-	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ") // without words that were soft hyphens alone
 }
 
 // printable returns s in characters the printer has, without changing its spaces.

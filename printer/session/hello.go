@@ -115,7 +115,7 @@ func (s *Session) drainStatus(ctx context.Context, got Kind) error {
 	}
 
 	// Not for ever: a device that is no printer may never stop sending.
-	over, seen := time.Now().Add(maxLateAnswers), 0
+	over, seen := time.Now().Add(maxLateAnswers), 0 // so that the first look only counts
 	more := func() bool {
 		was := seen
 		seen = s.statusAnswered + s.unexpected

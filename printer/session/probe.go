@@ -17,8 +17,8 @@ import (
 // only the port of printers, and people mistype addresses.
 
 // ProbeRealTime asks each DLE EOT n and notes which are answered. An answer does not contain its n. So if only some
-// came, others may have come late and were taken for the wrong ones: each is asked once more, with more time; if none
-// came, when the first one does within patience.
+// came, others may have come late and were taken for the wrong ones: each is asked once more, with more time. If none
+// came, ProbeRealTime waits for the first one within patience, and then asks each once more too.
 func (s *Session) ProbeRealTime(ctx context.Context, patience time.Duration) error {
 	if err := s.sendNULs(ctx, longestHeader); err != nil {
 		return err

@@ -98,7 +98,7 @@ func (s *Session) question(withStatus bool) (b []byte) {
 		}
 		s.mu.Lock()
 		if s.statusAsked == 0 {
-			s.unexpected = 0 // noteNoise has counted these
+			s.unexpected = 0 // those of the probe: noteNoise has judged by them already
 		}
 		s.statusAsked += len(b) / len(escpos.PaperStatus())
 		s.mu.Unlock()
@@ -110,9 +110,9 @@ func (s *Session) question(withStatus bool) (b []byte) {
 	return b
 }
 
-// answer waits for the answer to the fence and returns the fence that was answered, NoFence if none was. errLost:
-// none will be. An answer to GS r where GS ( H was wanted is believed when the other one is not there soon after: it
-// is answered when the data is printed, which may be later.
+// answer waits for the answer to the fence and returns the fence that was answered, NoFence if none was. errLost: none
+// will be. An answer to GS r where GS ( H was wanted is believed when GS ( H is not answered soon after: its answer
+// comes when the data is printed, which may be later.
 func (s *Session) answer(ctx context.Context, within time.Duration) (Kind, error) {
 	asked := s.fence
 	err := s.waitNudging(ctx, within, asked.answered)

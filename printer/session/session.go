@@ -36,7 +36,7 @@ type Session struct {
 
 	realTime []byte // the n of each DLE EOT n that is answered
 
-	by          Kind    // the proof of a ticket on this connection; set by drainStatus when a hello was answered
+	by          Kind    // the fence that answered the hello, and proves the ticket; drainStatus sets it
 	unsent      []byte  // the rest that could not be written in time
 	wrote       int     // bytes handed over on this connection
 	nuls        int     // of them, those that complete a broken command
@@ -191,7 +191,9 @@ func (s *Session) waitNudging(ctx context.Context, within time.Duration, ok func
 
 	err := s.waitFor(ctx, min(within, pause), ok)
 	if within <= pause || !TimedOut(err) {
-		s.answersLate = s.answersLate && err != nil
+		if err == nil { // it answered by itself
+			s.answersLate = false
+		}
 		return err
 	}
 
@@ -258,7 +260,7 @@ func inTime(err error) error {
 // never is for callers of askStatus and waitFor that stop for no other reason.
 func never() bool { return false }
 
-// By is the fence that answered the hello, which is also the proof of a ticket; NoFence before, or if none did.
+// By is the fence that answered the hello, and that proves the ticket; NoFence before, or if none did.
 func (s *Session) By() Kind { return s.by }
 
 // RealTime lists the n of each DLE EOT n that is answered.

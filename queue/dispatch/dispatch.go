@@ -64,7 +64,8 @@ type Lane struct {
 	// HoldDoubt holds a ticket as soon as it is in doubt. False: it is printed once more, marked,
 	// and held if that attempt ends in doubt too.
 	HoldDoubt bool
-	// Down is the word for Station's device on the paper of a backup: "screen". Empty is "printer".
+	// Down is the word for Station's device on the paper of a backup: "screen". Empty is "printer". Our own screens
+	// leave it empty: their backup says it by itself, see Station.WrapBackup in package station.
 	Down string
 	// Backups print, in this order, while Station fails.
 	Backups []Backup

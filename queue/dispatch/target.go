@@ -215,8 +215,9 @@ func (w *worker) resetBackoff() {
 
 // excludeIdleTime notes that Take blocked since then, because the queue was empty or a person held the
 // station. That time does not count towards a backup's After: no ticket waited for the printer, and a
-// person who holds a station does not want its tickets elsewhere. The pause before Take does not
-// count either, because the hold may have begun during it. Then the next ticket is tried without a pause.
+// person who holds a station does not want its tickets elsewhere. A hold may have begun in the pause before Take, so
+// all time since the last attempt is excluded: of a printer that is down since 19:00, was tried last at 19:05 and is
+// asked again at 19:30, five minutes count. The next ticket is tried without a pause.
 func (w *worker) excludeIdleTime(since time.Time) {
 	now := time.Now()
 	if now.Sub(since) < idleAfter || w.downSince.IsZero() {

@@ -15,11 +15,11 @@ type Delivery struct {
 	Doubt bool
 	// Reprint says that a person asked for this copy: the ticket is marked REPRINT.
 	Reprint bool
-	// For is the station whose ticket this is, if another one prints it: as its backup, marked FOR GRILL (printer
-	// down), because its screen is dark, or because it refused it. Empty: it is its own.
+	// For is the station whose ticket this is, if another one prints it: as the backup of For, marked FOR GRILL
+	// (printer down); because the screen For is dark; or because For refused the ticket. Empty: the station prints its
+	// own.
 	For string
-	// Down names the part of that station that has failed: "printer" or "screen". Empty: nothing, it refused the
-	// ticket.
+	// Down names the part of For that has failed: "printer" or "screen". Empty: nothing, For refused the ticket.
 	Down string
 	// RefusedBy are the stations that refused the ticket, so that it came here, in order: it is marked
 	// REFUSED BY FRESH. The first one is also For.

@@ -174,8 +174,8 @@ func rawSaid(raw string) string {
 	})
 }
 
-// stringOrMember matches a string, and if it is a key of a text or a number, that too. So it begins at no quotation
-// mark that ends a string.
+// stringOrMember matches a string, and if it is the key of a text or a number, the value too. So it begins at no
+// quotation mark that ends a string.
 var stringOrMember = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?::\s*(?:"(?:[^"\\]|\\.)*"|[-+.\w]+)\s*)?`)
 
 // IsMetadata says that a key is about the transport or the service's database, not about the order. It does not print,

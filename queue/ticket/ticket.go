@@ -43,7 +43,7 @@ type Ticket struct {
 	Course      string   `json:"course,omitempty"`      // of the whole record
 	Notes       []string `json:"notes,omitempty"`
 	Unread      int      `json:"unread,omitempty"` // how many of the last notes are fields that nothing reads
-	More        int      `json:"more,omitempty"`   // unread fields beside the notes; see [Ticket.NameMore]
+	More        int      `json:"more,omitempty"`   // unread fields that are not among the notes; see [Ticket.NameMore]
 
 	// Void says that the whole record is a cancellation. Every line of it is Void too.
 	Void bool `json:"void,omitempty"`
@@ -72,8 +72,8 @@ type Ticket struct {
 	Banners []string `json:"banners,omitempty"`
 	// Later is, on a reprint, the voids of the same check that came since.
 	Later LaterVoids `json:"later,omitempty"`
-	// IsList says that it is the list of the open orders of a dark screen: one paper, also where each item of an order
-	// gets one.
+	// IsList says that it is the list of the open orders of a dark screen: one piece of paper, even where each item of
+	// an order is cut off.
 	IsList bool `json:"whole,omitempty"`
 	// Raw is the record as text, printed under the banner UNREADABLE: it contains nothing printable, has a key twice
 	// or exceeds a limit, so that a person must interpret it.

@@ -150,8 +150,8 @@ const (
 	// Strict also refuses a request whose first record's id is not a UUID. Such an order is lost, and the service logs
 	// that. The ids of other records are not used to recognise a request.
 	Strict
-	// Text prints the records of every body as text, and what stands beside them as usual; all of a body as text, if it
-	// has no records.
+	// Text prints the records of every body as text, and the other fields of the envelope as usual; the whole body as
+	// text, if it has no records.
 	Text
 )
 

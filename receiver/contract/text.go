@@ -12,12 +12,12 @@ import (
 const maxText = 8000
 
 // setText makes p one unreadable record, of which at most so many bytes print. isJSON says that its body had no syntax
-// error. Its id is the first record's, else it is made of the content, so that a retry is recognised. The envelope
-// stays if it holds more than the text.
+// error. Its id is the first record's, else it is a hash of the text, so that a retry is recognised. The envelope stays
+// if the text is only its records: its other fields print as usual.
 func (p *PrintRequest) setText(isJSON bool, most int) {
 	records := p.Envelope.Get(FieldRecords)
 	var text string
-	switch { // the part that a retry has too, if it can be told
+	switch { // the records alone, if possible: the other fields may differ in a retry
 	case isJSON && p.Envelope.recordsKeys() == 1:
 		text = records.JSON()
 	case isJSON:

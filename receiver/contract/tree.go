@@ -198,6 +198,7 @@ type treeReader struct {
 // body reads one object, and nothing else.
 func (t *treeReader) body() error {
 	if kind := t.dec.PeekKind(); kind != '{' {
+		// A list is no request in any case, so a syntax error in it is not worth saying.
 		if _, err := t.dec.ReadValue(); err != nil && kind != '[' {
 			return err
 		}

@@ -119,7 +119,7 @@ func compilePaths(configured map[string][]string, bad func(name, format string, 
 		paths, isConfigured := configured[f.name]
 		kind := noKind
 		switch {
-		case fieldID(id) == fieldVoid:
+		case fieldID(id) == fieldVoid: // its default paths were added above, each with its kind
 			kind = voidConfigured
 		case !isConfigured:
 			paths = f.paths
@@ -160,7 +160,7 @@ type flagKind int
 
 const (
 	noKind         flagKind = iota // it is no such field, or a removal that has no kind
-	voidConfigured                 // in any of the three ways below
+	voidConfigured                 // in any of the three ways below; as a time, only by a text that is one
 	voidFlag
 	voidTime
 	voidStatus

@@ -42,7 +42,7 @@ func (s *splitter) header(rec *contract.Record) (ticket.Ticket, remainder) {
 	t.Refire = fields.flag(fieldRefire)
 	t.Rush = fields.isRushOrHold(fieldRush, rushWords)
 	t.Hold = fields.isRushOrHold(fieldHold, holdWords)
-	t.Notes = append(t.Notes, fields.allergens()...) // no field can be read after it, only the remainder
+	t.Notes = append(t.Notes, fields.allergens()...) // the last field, because it makes other readers: see reader
 
 	rest := fields.remainder(append([]string{
 		t.Number, t.Table, t.Server, t.Type, t.Guests, t.Customer, t.Destination, t.Course}, t.Notes...)...)
@@ -131,7 +131,7 @@ func (s *splitter) line(
 	}
 
 	removal := r.removal()
-	l.Notes = append(l.Notes, r.allergens()...) // no field can be read after it, only the remainder
+	l.Notes = append(l.Notes, r.allergens()...) // the last field, because it makes other readers: see reader
 	rest := r.remainder(append([]string{l.Name, l.Seat, l.Course}, l.Notes...)...)
 	l.MayCancel = rest.takeCancelling()
 	l.Name = removal + rest.takeRemoval() + l.Name
@@ -185,7 +185,8 @@ func (s *splitter) addList(list childList, depth int, parent ticket.Line) {
 	}
 }
 
-// contractFields are the fields of the envelope that the contract has.
+// contractFields are the fields of the envelope that the contract has and that say nothing to a cook. An error and an
+// odd status print.
 var contractFields = []string{
 	contract.FieldCount, contract.FieldLength, contract.FieldDuration, contract.FieldClientDrift,
 	contract.FieldRequestStamp, contract.FieldResponseStamp,
@@ -238,7 +239,7 @@ func saysVoid(kind flagKind, v contract.Value, modifier bool) bool {
 		if v.Kind() != '"' {
 			return false
 		}
-		word := folded(v.Text()) // of a modifier, removed means without it: see removal
+		word := folded(v.Text()) // of a modifier, removed means without it: see reader.removal
 		return slices.Contains(voidStatuses, word) || !modifier && slices.Contains(removedStatuses, word)
 	}
 

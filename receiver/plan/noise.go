@@ -90,8 +90,8 @@ var (
 	writtenWords = append([]string{"reason"}, noteWords...)
 )
 
-// choices are the last words of keys whose "none" says only that there is no such thing. Of any other, as a sauce, it
-// is the guest's wish.
+// choices are the last words of keys whose "none" says only that there is no such thing. The none of `sauce: none` is
+// the guest's wish.
 var choices = []string{"type", "unit", "measure", "mode", "kind", "status", "state", "behavior", "behaviour", "policy"}
 
 var (
@@ -187,13 +187,14 @@ func noiseValue(parent, key string, v contract.Value) (why string) {
 }
 
 func noiseText(parent, key, s string) (why string) {
-	isChoice := func() bool { // or a note or a warning: none says that there is no such thing either
+	// The none of a choice, a note or a warning says that there is no such thing.
+	noneSaysNothing := func() bool {
 		return hasWordLike(key, warningWords) ||
 			slices.ContainsFunc(choices, func(word string) bool { return endsWith(key, word) })
 	}
 
 	if isBlank(s) || strings.EqualFold(s, "false") || strings.EqualFold(s, "null") ||
-		strings.EqualFold(s, "none") && isChoice() {
+		strings.EqualFold(s, "none") && noneSaysNothing() {
 		return "empty"
 	}
 	if _, isUUID := contract.CanonicalID(s); isUUID {

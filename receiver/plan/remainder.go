@@ -220,6 +220,8 @@ func (r *reader) allergens() (lines []string) {
 
 		for _, u := range collector.rest.fields {
 			lines = append(lines, u.String())
+		}
+		if len(collector.rest.fields) > 0 {
 			r.mark(h.v, fieldAllergens)
 		}
 	}

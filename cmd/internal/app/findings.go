@@ -22,7 +22,7 @@ const recently = time.Hour
 // small records, for the jobs of the last hour and those that failed.
 func (a *App) findings(ctx context.Context) ([]finding.Finding, error) {
 	facts := a.facts()
-	facts.Configuration.Refused = a.file.problems() // who asks has perhaps just changed it
+	facts.Configuration.Refused = a.file.problems() // it reads the file again: who asks has perhaps just changed it
 	err := a.readHistory(ctx, &facts.Orders)
 	if err != nil {
 		if ctx.Err() != nil {

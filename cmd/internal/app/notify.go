@@ -21,7 +21,7 @@ func (a *App) place() string {
 }
 
 // printNotice prints at a station's backup that the station has failed; without a backup, at the fallback. It prints
-// nothing if that station is not fine, which it also is not if it is the failed one: late paper is of no use.
+// nothing if that station is itself the failed one, or fails too: late paper is of no use.
 func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 	conf := a.active.Load()
 	at, _ := conf.BackupOf(e.Subject)

@@ -95,7 +95,7 @@ func Join(known []Station, queues []queue.StationState) []Station {
 
 // judge adds the queue's knowledge of the station, and judges. The state is the first that applies, in the order in
 // which the operator must act: without a configuration a hold does not matter, and while held a dead printer does not
-// matter. Findings has both.
+// matter. The findings name both.
 func (p *Station) judge(st queue.StationState) {
 	p.Name, p.Configured, p.Hold, p.Books = st.Name, st.Configured, st.Hold, st.Books
 	p.Pending, p.Printing, p.Held, p.OldestSeconds = st.Pending, st.Printing, st.Held, st.Oldest.Seconds()

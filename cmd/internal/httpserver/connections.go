@@ -12,10 +12,10 @@ import (
 // not refused: the service's retry costs more than a moment's wait. A group that has its share is refused at once, so
 // that its connections keep no other caller waiting.
 //
-// The last quarter of the places is for groups that are known or have no connection, the last eighth for known ones
-// alone. A group is known once a request of it was answered with 200, which a stranger cannot get from the webhook. So
-// strangers never keep out a service that is known. Only a crowd with many addresses can keep out the service while
-// its own address is new.
+// The last quarter of the places is for groups that are known or have no connection open yet, the last eighth for known
+// ones alone. A group is known once a request of it was answered with 200, which a stranger cannot get from the
+// webhook. So strangers never keep out a service that is known. Only a crowd with many addresses can keep out the
+// service while its own address is new.
 //
 // It has its own count of places, because the listener of golang.org/x/net/netutil wraps each connection and hides it:
 // package admin needs the [*net.UnixConn], to ask the kernel who is at its other end.

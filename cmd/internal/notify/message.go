@@ -19,7 +19,7 @@ type Message struct {
 	At    time.Time `json:"at"`
 	Title string    `json:"title"`           // for people, one line
 	Text  string    `json:"text"`            // for people, with advice
-	Began []Event   `json:"began,omitempty"` // or last, and are told again
+	Began []Event   `json:"began,omitempty"` // or still last, and are told again
 	Ended []Event   `json:"ended,omitempty"`
 }
 
@@ -30,7 +30,7 @@ type Event struct {
 	At    time.Time `json:"at,omitzero"`     // when it was told; zero in a message
 }
 
-// topic is one of [config.Topics], or another subject of ticketrail status.
+// topic is a word of notify's key about, or another subject of ticketrail status.
 func (e Event) topic() string {
 	if e.Station {
 		return config.TopicStations

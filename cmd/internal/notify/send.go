@@ -55,8 +55,8 @@ func Problems(conf *config.Config) (out []config.Problem) {
 
 var errSecret = errors.New("is not a file of secrets")
 
-// forms are the addresses that there are. The library knows more; these are the ones of which a test shows
-// that a message that did not arrive is an error, at once.
+// forms are the addresses that there are. The library knows more; for these a test shows that a message that did not
+// arrive is an error, at once.
 var forms = map[string]string{
 	"https":       "https://HOST/PATH",
 	"http":        "http://HOST/PATH",

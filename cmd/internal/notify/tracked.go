@@ -49,8 +49,8 @@ func (c trackedFindings) update(now time.Time, found []finding.Finding, after ti
 			c[f.ID] = known
 		}
 
-		// It begins now if it is new, or if it was away for 2*firstCalm and nobody was told of it; else it comes and
-		// goes.
+		// It begins now if it is new, or if it was away for 2*firstCalm and nobody has been told of it since it was
+		// over; else it comes and goes. Since is the earlier of the times that the facts and these looks know.
 		if !known.tellPeople && now.Sub(known.lastSeen) > 2*firstCalm {
 			known.firstSeen = now
 		}
@@ -122,7 +122,7 @@ func (r *recipient) wants(e Event) bool {
 }
 
 // news is the message that the recipient has not got, and its knowledge afterwards. A finding that became worse, or has
-// more tickets, is told again, and so is one that needs a person and lasts for another repeat; 0: it is not.
+// more tickets, is told again, and so is one that needs a person and lasts for another repeat. A repeat of 0: never.
 func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duration, open bool) (*Message, knowledge) {
 	message, told := &Message{}, maps.Clone(r.told)
 	// The findings that the recipient does not know, or not as they are now.

@@ -138,7 +138,7 @@ func (s *server) serve(ctx context.Context, run func(func(context.Context) error
 		return err
 	}
 
-	s.log.Info("ready", "webhook", webhookAt, "metrics", s.conf.Metrics.Listen, "venues", s.venues())
+	s.log.Info("ready", "webhook", webhookAt.String(), "metrics", s.conf.Metrics.Listen, "venues", s.venues())
 	s.o.Notify("READY=1\nSTATUS=" + s.status())
 	s.wait(ctx)
 	return nil

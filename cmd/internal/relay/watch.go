@@ -78,7 +78,7 @@ func (s *server) look(ctx context.Context) error {
 
 	// Who answers that has a majority behind it, so no other server has the stream.
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s.log.Error("the servers have lost the stream, with the orders that no box had fetched; it is made anew")
+		s.log.Error("the servers do not have the stream, with the orders that no box had fetched; it is made anew")
 		s.isOpen = false
 		s.door.Look()
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // A station that prints is a paper; the printer behind it is a device. Two stations at one address
-// are two papers on one device, because the printer has one connection and one paper roll. Both
+// are two papers on one device, because the printer has one connection and one roll. Both
 // outlive a reload if nothing about them changed: a new connection in the middle of the evening
 // costs a ticket's time, and some printers refuse a second one for seconds.
 
@@ -158,8 +158,8 @@ func (p *papers) newDevice(c config.Printer, wanted settings) (*device, error) {
 }
 
 // Run polls the printer: that finds paper out in a quiet hour, before the first order of the evening does. In the end
-// it closes the connection after the current ticket. It does not wait for that ticket: the lock of the address, which
-// the next device shares, makes the next one wait.
+// it closes the connection after the current ticket. It does not wait for that ticket: the next device at the
+// address shares the lock, so its first ticket waits.
 func (d *device) Run(ctx context.Context) {
 	d.Watch(ctx)
 	d.Retire()

@@ -38,8 +38,8 @@ type screens struct {
 	conf   *config.Config          // the latest: a swap replaces it before the Set's
 	boards map[string]*board.Board // of every screen that was ever configured
 
+	opened chan struct{} // closed when there is a server
 	// The four below are written once, before opened is closed, and only read after it.
-	opened   chan struct{} // closed when there is a server
 	server   *kds.Server
 	listener net.Listener
 	cert     *httpserver.CertReloader // nil: plain HTTP
@@ -182,7 +182,8 @@ func (d *screens) options(c config.Screen) kds.ScreenOptions {
 }
 
 // Run sends the open tickets of a dark screen to paper, and closes a pass in the end. A Set ends the old one before it
-// begins the next, because two on one board could print its tickets twice, or store the orders sent out.
+// begins the next, because two on one board could print its tickets twice, and would both store which orders were sent
+// out.
 func (s *screen) Run(ctx context.Context) {
 	s.RunDark(ctx)
 	if s.pass != nil {

@@ -48,7 +48,7 @@ type Board struct {
 	lastDeparture uint64 // the last departure given out
 	assembler     assembler
 	archived      map[uint64]int64 // jobs that are stored and no longer in memory, and when they left the board
-	paperUnknown  bool             // ToPaper failed, and may be stored: cards are read again before a change
+	paperUnknown  bool             // ToPaper failed, and may be stored: it is read again before a change
 
 	mu     sync.RWMutex // guards the fields below; taken inside write
 	cards  map[uint64]*entry
@@ -127,7 +127,7 @@ func (b *Board) Add(ctx context.Context, d ticket.Delivery) error {
 	was := b.get(d.Job)
 	// A card whose ticket came out elsewhere gets a new record: the queue gives the ticket here again.
 	if was != nil && was.rec.State != Elsewhere {
-		return b.removeReplaced(ctx) // after an error they may still be open
+		return b.removeReplaced(ctx) // after an error the replaced cards may still be open
 	}
 
 	r, err := b.newRecord(d, was)
@@ -188,9 +188,9 @@ func (b *Board) newRecord(d ticket.Delivery, was *entry) (record, error) {
 // is held.
 func (b *Board) change(ctx context.Context, jobs []uint64, f func(*record) bool) (err error) {
 	if b.paperUnknown {
-		// A card that cannot be read must not keep cooks from the others.
-		_, err := b.readUnprinted()
-		b.paperUnknown = err != nil
+		// It closes the cards that are on paper. One that cannot be read must not keep cooks from the others.
+		_, failed := b.readUnprinted()
+		b.paperUnknown = failed != nil
 	}
 
 	changed := false

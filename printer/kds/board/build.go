@@ -117,13 +117,18 @@ func (b *builder) band(i int) *Void {
 		lineAboveIsVoid = l.Void
 	}
 
-	for j := range b.g.members { // a card that was bumped before this void came; the latest counts
-		was := &b.g.members[j]
-		// A replaced card was bumped before that if DepartedBy says who took it off: removeReplaced keeps it.
-		gone := was.state == Bumped || was.state == Replaced && was.rec.DepartedBy != "" && was.departedAt != 0
-		if gone && !was.t.Void && was.rec.Job != m.rec.Job && was.departedAt <= m.rec.CameAt {
-			v.BumpedClock = ticket.Clock(time.UnixMilli(was.departedAt), m.t.Zone)
+	// The card that was bumped last before this void came. A replaced card was bumped before it was replaced if its
+	// DepartedBy says who did that: removeReplaced keeps it.
+	bumpedAt := int64(0)
+	for j := range b.g.members {
+		card := &b.g.members[j]
+		gone := card.state == Bumped || card.state == Replaced && card.rec.DepartedBy != ""
+		if gone && !card.t.Void && card.rec.Job != m.rec.Job && card.departedAt <= m.rec.CameAt {
+			bumpedAt = max(bumpedAt, card.departedAt)
 		}
+	}
+	if bumpedAt != 0 {
+		v.BumpedClock = ticket.Clock(time.UnixMilli(bumpedAt), m.t.Zone)
 	}
 
 	return v

@@ -232,8 +232,8 @@ func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 		}
 
 		j := slices.IndexFunc(orders, func(l []int) bool {
-			first := g.members[l[0]]
-			return first.state == c.state && first.with == c.with
+			like := g.members[l[0]]
+			return like.state == c.state && like.with == c.with
 		})
 
 		if j < 0 {
@@ -261,7 +261,9 @@ func (a *assembler) assemble(g *group, finish func(*group, *Order)) assembled {
 // seal gives an order its version. It is not changed after that.
 func (o *Order) seal() {
 	o.Version = versionOf(o)
-	if o.sum = sumOf(o); o.unknown {
-		o.sum++ // it is not in the JSON, but who waits for Changed must learn it, such as outcomes
+	o.sum = sumOf(o)
+	// Unknown is not in the JSON. Whoever waits for Changed, such as outcomes, must learn it all the same.
+	if o.unknown {
+		o.sum++
 	}
 }

@@ -64,7 +64,7 @@ type Order struct {
 	Left    int      `json:"left"` // items that are still to be made
 	Tickets []Ticket `json:"tickets"`
 
-	// Ready: at the pass all of it is made; at another screen it was bumped, and some of it is wanted.
+	// Ready: at the pass all of it is made; at another screen it was bumped, and not all of it was voided.
 	Ready bool `json:"ready,omitempty"`
 	// At the pass only. An order is Cancelled if nothing of it is wanted any more.
 	Parts     []Part `json:"parts,omitempty"`
@@ -133,10 +133,14 @@ type Ticket struct {
 
 // A Text is a note. It may have line breaks.
 type Text struct {
-	// Key says that Text is a part of a sentence, which pages have in their language: "may_cancel", "wanted",
-	// "later_void", a job that came at Clock, "late_refused", the reason for which it was refused then, "more_unread",
-	// how many fields the job of the ticket has besides, or "replaces", an order, with when it came, how many tickets
-	// it was, and which of several this is. Any other key is a whole sentence.
+	// Key says that Text is a part of a sentence, which pages have in their language:
+	//   - "may_cancel", "wanted"
+	//   - "later_void": the job that came at Clock
+	//   - "late_refused": the reason for which it was refused then
+	//   - "more_unread": how many more fields the job of the ticket has
+	//   - "replaces": an order, with when it came, how many tickets it was, and which of several this is
+	//
+	// Any other key is a whole sentence.
 	Key     string `json:"key,omitempty"`
 	Clock   string `json:"clock,omitempty"`
 	Day     string `json:"day,omitempty"` // of a time that is "wanted", if the order came on another one: "2026-02-07"

@@ -15,7 +15,7 @@ export class Bar {
     this.known = null; // by key: the kinds of news that were told
     this.read = new Map(); // by key: the kinds that a cook has answered
     this.repeatedAt = performance.now();
-    this.offer = null; // what can be undone: {name, of the order, until, undo}
+    this.offer = null; // what can be undone, with the name of the order: {name, until, undo}
     byId("undo").addEventListener("click", () => this.undo());
   }
 

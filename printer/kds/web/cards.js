@@ -45,7 +45,7 @@ export class Card {
     return isWhole || ((t.items || []).length > 0 && t.items.every((it) => it.depth || it.void));
   }
 
-  // belongsTo adds the banner of an order that adds to, changes or voids the order o, which was bumped before.
+  // belongsTo adds the banner of the order o, which adds to, changes or voids one that was bumped before.
   belongsTo(o) {
     const isChange = (o.voids || []).some((v) => v.changed);
     const isAddOn = (o.tickets || []).some((t) => !this.isVoid(t));

@@ -149,17 +149,18 @@ class App {
   changed() {
     const isFresh = (o) => jobsOf(o).some((j) => !this.knownJobs.has(j));
     const fresh = this.store.open().filter(isFresh);
-    const newBand = (o, changed) => (o.voids || []).some((v) => !this.knownJobs.has(v.job) && !!v.changed === changed);
+    const newBand = (o, isChange) =>
+      (o.voids || []).some((v) => !this.knownJobs.has(v.job) && !!v.changed === isChange);
     const voided = fresh.find((o) => newBand(o, false));
-    const changed = fresh.find((o) => newBand(o, true));
+    const replaced = fresh.find((o) => newBand(o, true));
     for (const o of fresh) this.board.newSince.set(o.key, 0);
     this.knownJobs = this.store.allJobs();
     if (fresh.length) {
-      const one = voided || changed || fresh[fresh.length - 1];
+      const one = voided || replaced || fresh[fresh.length - 1];
       const order = [one.number, tableName(one)].filter(Boolean).join(", ");
-      const news = voided ? "new_void" : changed ? "new_change" : "new_order";
+      const news = voided ? "new_void" : replaced ? "new_change" : "new_order";
       const what = fresh.length > 1 ? "new_orders" : news;
-      const live = byId(voided || changed ? "announce-now" : "announce");
+      const live = byId(voided || replaced ? "announce-now" : "announce");
       setText(live, word(what, { order, n: fresh.length }));
     }
     this.scheduleRefresh();
