@@ -138,7 +138,7 @@ func TestEachCopyIsMarkedAndAllMustPrint(t *testing.T) {
 func TestAJammedCutterDelaysTheNextTicketNotThisOne(t *testing.T) {
 	withHarness(t, answersAll(), nil, func(r *harness) {
 		r.want("A1", "confirmed")
-		r.v.After(theCut, 0, func() { r.v.Set(virtual.CutterJam, true) })
+		r.v.JamAtCut()
 		r.want("A2", "confirmed").within(r, 0, 10*time.Second)
 		synctest.Wait() // it pushes its status
 		r.wantState(printer.CutterError)

@@ -1,6 +1,7 @@
 package printer_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"slices"
@@ -31,8 +32,9 @@ type kitchen struct {
 }
 
 // begin starts the time after which the mishap is mended.
-func (k *kitchen) begin() {
+func (k *kitchen) begin() (first bool) {
 	k.begun.Do(func() {
+		first = true
 		time.AfterFunc(2*time.Second, func() {
 			if k.mend != nil {
 				k.mend(k)
@@ -40,11 +42,21 @@ func (k *kitchen) begin() {
 			k.mended <- time.Now()
 		})
 	})
+	return first
+}
+
+// happen makes the mishap happen, unless its end was begun without it: nobody would mend it.
+func (k *kitchen) happen(do func(*kitchen)) {
+	if k.begin() {
+		do(k)
+	}
 }
 
 // idle waits until everything is on paper.
 func (k *kitchen) idle() {
-	assert.Equal(k.t, k.WaitIdle(k.t.Context()), nil)
+	ctx, cancel := context.WithTimeout(k.t.Context(), 10*time.Minute)
+	defer cancel()
+	assert.NoError(k.t, k.WaitIdle(ctx))
 }
 
 // dial connects another program, which tries again while a printer that serves one client refuses it.
@@ -143,7 +155,7 @@ func behindIt(do func(*kitchen)) func(*kitchen) {
 		k.later = true
 		k.Delay(300 * time.Millisecond)
 		k.After("| job 2 ", 0, func() {
-			k.After("\x10\x04", 0, func() { k.Delay(0); do(k); k.begin() })
+			k.After("\x10\x04", 0, func() { k.Delay(0); k.happen(do) })
 		})
 	}
 }
@@ -163,7 +175,7 @@ func roomy(o *virtual.Options) { o.LinesPerSecond, o.ReceiveBuffer = 10, 64<<10 
 func at(p place, do func(*kitchen)) func(*kitchen) {
 	return func(k *kitchen) {
 		k.later = true
-		happen := func() { do(k); k.begin() }
+		happen := func() { k.happen(do) }
 		k.After("Fish 02", 0, func() {
 			if p == head {
 				happen()
@@ -187,7 +199,7 @@ const intoPicture = 100 // bytes
 func after(n int, do func(*kitchen)) func(*kitchen) {
 	return func(k *kitchen) {
 		k.later = true
-		k.AfterLines(n, func() { do(k); k.begin() })
+		k.AfterLines(n, func() { k.happen(do) })
 	}
 }
 

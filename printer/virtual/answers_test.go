@@ -101,8 +101,7 @@ func TestAConversationGoesLikeThis(t *testing.T) {
 			{nil, "\x10\x04\x04", "\x72"}, {(*virtual.Printer).Refill, "", "\x00"},
 		}},
 		"the cutter jams": {virtual.Options{Can: virtual.Everything}, []turn{
-			{func(p *virtual.Printer) { p.After("\x1dV", 0, func() { p.Set(virtual.CutterJam, true) }) },
-				"1\n" + fence + "\x1dV\x42\x00\x1d(H\x06\x0000abce", echo},
+			{(*virtual.Printer).JamAtCut, "1\n" + fence + "\x1dV\x42\x00\x1d(H\x06\x0000abce", echo},
 			{nil, "\x10\x04\x03", "\x1a"}, {set(virtual.CutterJam, false), "", "\x37\x22abce\x00"},
 		}},
 	}

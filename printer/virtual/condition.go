@@ -122,10 +122,31 @@ func (p *Printer) Set(c Condition, on bool) {
 
 // PaperFor inserts a roll that ends after lines more lines. The roll ends in the middle of a
 // ticket, which is how it happens in a kitchen.
-func (p *Printer) PaperFor(lines int) { p.AfterLines(lines, func() { p.Set(PaperOut, true) }) }
+func (p *Printer) PaperFor(lines int) {
+	p.mu.Lock()
+	p.linesLeft = max(lines, 0)
+	if p.linesLeft == 0 {
+		p.change(p.cond | PaperOut)
+	}
+	p.mu.Unlock()
+	p.step()
+}
 
 // Refill inserts a roll that never ends.
-func (p *Printer) Refill() { p.Set(PaperLow|PaperOut, false) }
+func (p *Printer) Refill() {
+	p.mu.Lock()
+	p.linesLeft = never
+	p.mu.Unlock()
+	p.Set(PaperLow|PaperOut, false)
+}
+
+// JamAtCut jams the cutter at the next cut, which is executed when the jam is cleared. The ticket
+// before the cut is printed and proved; only the cut is missing.
+func (p *Printer) JamAtCut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.jamAtCut = true
+}
 
 // change sets new conditions and pushes the status to the clients that asked for it; p.mu is held.
 func (p *Printer) change(now Condition) {

@@ -25,9 +25,10 @@ type engine struct {
 	waiting    bool // until the current line is printed
 	generation int  // increased to invalidate timers that were set before
 
-	queue  []segment
-	queued int  // bytes in queue
-	lost   bool // the buffer was lost; this ends the ticket on the paper
+	queue     []segment
+	queued    int  // bytes in queue
+	lost      bool // the buffer was lost; this ends the ticket on the paper
+	linesLeft int  // lines left on the roll
 }
 
 // largeBuffer is the receive buffer if Options.ReceiveBuffer is 0.
@@ -122,6 +123,11 @@ func (p *Printer) advance() bool {
 	p.decoder.client = next.c
 	p.unlocked(func() {
 		for used < len(data) && lines == 0 {
+			// Checked before the last byte of the command is taken: the cut must still be in the
+			// buffer when the jam is cleared.
+			if p.decoder.cuts(data[used]) && p.cutterJams() {
+				break
+			}
 			lines = p.decoder.feed(data[used])
 			used++
 		}
@@ -150,6 +156,13 @@ func (p *Printer) unlocked(f func()) {
 func (p *Printer) paperMoved(lines int) {
 	if lines == 0 {
 		return
+	}
+
+	if p.linesLeft != never {
+		p.linesLeft = max(p.linesLeft-lines, 0)
+		if p.linesLeft == 0 {
+			p.change(p.cond | PaperOut)
+		}
 	}
 
 	if faults := &p.faults; faults.onLine != nil {
@@ -196,6 +209,18 @@ func (p *Printer) clearBuffer() {
 	p.queue, p.queued, p.waiting = nil, 0, false
 	p.lost = true
 	p.notify()
+}
+
+// cutterJams reports whether the cut has to wait for a jam to be cleared.
+func (p *Printer) cutterJams() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if p.jamAtCut {
+		p.jamAtCut = false
+		p.change(p.cond | CutterJam)
+	}
+	return p.cond&CutterJam != 0
 }
 
 // drained waits until everything in the receive buffer is printed, or the engine is stopped.

@@ -62,6 +62,12 @@ func (d *decoder) endClient(e End) {
 	d.reset()
 }
 
+// cuts reports whether b completes a cut command.
+func (d *decoder) cuts(b byte) bool {
+	waiting := len(d.pending)
+	return waiting >= 2 && d.pending[0] == gs && d.pending[1] == 'V' && (waiting == 2 && b < 65 || waiting == 3)
+}
+
 // finishTicket emits the printed lines. An empty piece is no ticket: a connection for a status query prints
 // nothing, and the piece of a broken connection is a ticket already when the next client cuts it off.
 func (d *decoder) finishTicket(e End) {

@@ -100,6 +100,7 @@ type Printer struct {
 	served         *client   // one at a time, like real printers
 	off, unplugged bool
 	cond           Condition
+	jamAtCut       bool
 	tickets        []Ticket
 	ticketCount    int // all tickets, also those that are not kept
 	clientCount    int
@@ -115,6 +116,7 @@ func New(o Options) *Printer {
 	}
 	printer := &Printer{o: o, changed: make(chan struct{}), cond: o.Condition}
 	printer.faults = noFaults()
+	printer.linesLeft = never
 	printer.decoder = newDecoder(printer)
 	return printer
 }
