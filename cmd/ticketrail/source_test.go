@@ -34,7 +34,7 @@ func TestStatusAndDoctorSayWhatIsWrongWithTheRelay(t *testing.T) {
 	k.wantSaid("doctor", "FAIL relay no order can be fetched")
 	give() // the daemon reads it by itself
 	k.wantSaid("status", "it heard of this box")
-	k.wantSaid("doctor", "OK relay connected, nothing waits there ("+url)
+	k.wantSaid("doctor", "OK relay connected, orders that wait there: 0 ("+url)
 
 	venues("renew", venueID, "--out", away)
 	k.wantSaid("doctor", "FAIL relay no order can be fetched", "the relay refuses the token")

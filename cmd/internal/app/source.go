@@ -124,10 +124,8 @@ func (s *relaySource) findings(now time.Time) []finding.Finding {
 		found.Detail += "; by then, " + waiting + "; " + heard
 	case !st.Since.IsZero() && now.Sub(st.Since) > behindFor:
 		found = finding.New("relay/behind", finding.Warn, "orders are being fetched", waiting, "")
-	case st.Behind > 0:
-		found = finding.Fine(config.TopicRelay, "connected, "+waiting)
 	default:
-		found = finding.Fine(config.TopicRelay, "connected, nothing waits there")
+		found = finding.Fine(config.TopicRelay, "connected, "+waiting)
 		found.Detail = conf.URL + "; " + heard
 	}
 

@@ -40,7 +40,7 @@ func TestTheConnectionToTheRelayComesAndGoes(t *testing.T) {
 	k.configure(k.relay.URL)
 	k.start()
 	k.wantPrinted()
-	k.wantStatus(finding.OK, "nothing waits there")
+	k.wantStatus(finding.OK, "orders that wait there: 0")
 
 	k.must(os.WriteFile(k.token, []byte("old\n"), 0o600)) // it was renewed
 	k.accept()
@@ -54,7 +54,7 @@ func TestTheConnectionToTheRelayComesAndGoes(t *testing.T) {
 	k.start() // the relay is away at the start
 	k.away.Store(false)
 	k.wantPrinted()
-	k.wantStatus(finding.OK, "nothing waits there")
+	k.wantStatus(finding.OK, "orders that wait there: 0")
 }
 
 // A fetchingBox is the whole daemon, which fetches from a relay with a real nats-server. A virtual printer is its

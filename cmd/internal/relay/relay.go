@@ -146,7 +146,7 @@ func (s *server) serve(ctx context.Context, run func(func(context.Context) error
 
 // wait reloads when it is told to, until ctx ends.
 func (s *server) wait(ctx context.Context) {
-	tick := time.NewTicker(cmp.Or(s.o.WatchdogEvery, statusEvery))
+	tick := time.NewTicker(cmp.Or(s.o.WatchdogEvery, 10*time.Second))
 	defer tick.Stop()
 	for {
 		select {
@@ -160,8 +160,6 @@ func (s *server) wait(ctx context.Context) {
 		}
 	}
 }
-
-const statusEvery = 10 * time.Second
 
 func (s *server) serveWebhook(run func(func(context.Context) error)) (at net.Addr, err error) {
 	listener, err := daemon.Listen(s.o.Webhook, "receiver.listen", s.conf.Receiver.Listen)
