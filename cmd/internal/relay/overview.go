@@ -165,14 +165,8 @@ func (o *Overview) findServers() {
 		"make room, then systemctl restart nats-server")
 }
 
-const (
-	// statusWithin is for all questions of a status, whatever is down.
-	statusWithin = 2500 * time.Millisecond
-	// nodeWithin is for the connection to one node.
-	nodeWithin = time.Second
-	// boxesWithin is how long the relays have for their reports: all that run answer at once.
-	boxesWithin = 500 * time.Millisecond
-)
+// statusWithin is for all questions of a status, whatever is down.
+const statusWithin = 2500 * time.Millisecond
 
 // Status asks the servers and the relays how everything is, and says which of it could not be read. It changes nothing.
 func Status(ctx context.Context, conf *config.Relay) Overview {
@@ -183,7 +177,7 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 	nodes := make([]error, len(conf.NATS.URLs))
 	for i, url := range conf.NATS.URLs {
 		wg.Go(func() {
-			nc, err := connectOnce(conf.NATS, nodeWithin, url)
+			nc, err := connectOnce(conf.NATS, time.Second, url)
 			if err == nil {
 				nc.Close()
 			}
@@ -197,7 +191,10 @@ func Status(ctx context.Context, conf *config.Relay) Overview {
 	for i := range overview.Sites {
 		overview.Sites[i].Token = "" // its hash is for the relays
 	}
-	if err != nil {
+	if err != nil { // nothing is fine that could not be read
+		overview.Findings = slices.DeleteFunc(overview.Findings, func(f finding.Finding) bool {
+			return f.Level == finding.OK
+		})
 		overview.find("servers/unread", finding.Fail, "not everything could be read: "+
 			strings.ReplaceAll(err.Error(), "\n", "; "), "look at the nodes: systemctl status nats-server")
 	}
@@ -222,7 +219,7 @@ func ask(ctx context.Context, conf *config.Relay) (o Overview, err error) {
 	}
 	defer servers.Close()
 
-	limited, cancel := context.WithTimeout(ctx, boxesWithin)
+	limited, cancel := context.WithTimeout(ctx, 500*time.Millisecond) // all relays that run report at once
 	defer cancel()
 	boxes, relays, boxesErr := servers.stream.Boxes(limited)
 	o, err = look(ctx, servers.stream, boxes)
