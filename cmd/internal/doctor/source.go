@@ -48,7 +48,8 @@ func RelayFinding(relay config.Source, err error) finding.Finding {
 		return noToken(detail)
 	}
 	return finding.New("relay/unreachable", finding.Fail, noOrder, detail, "the relay keeps the orders; the box needs "+
-		"no way in, but must reach that address: look at the internet connection, the firewall, the proxy and the name")
+		"no way in, but must reach that address: look at the internet connection, the firewall, the proxy, the name "+
+		"and the certificate")
 }
 
 const noOrder = "no order can be fetched"
