@@ -74,7 +74,7 @@ func (f *findings) syntax(data []byte, err error) Problem {
 		msg = match[2]
 		if strings.HasPrefix(msg, "did not find expected") {
 			line++ // the parser counts these lines from zero
-			msg += "; look at the indentation, quotes and colons of this line and those beside it"
+			msg += "; look at the indentation, quotes and colons of this line, those beside it and those below"
 		}
 	}
 

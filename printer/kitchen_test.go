@@ -31,7 +31,7 @@ type kitchen struct {
 	spoil guarded[func(right []byte) []byte]
 }
 
-// begin starts the time after which the mishap is mended.
+// begin starts the time after which the mishap is mended, and says whether this is the first call.
 func (k *kitchen) begin() (first bool) {
 	k.begun.Do(func() {
 		first = true

@@ -109,8 +109,8 @@ func (n *Names) Zone(venue string) (zone string, ok bool) {
 // Count is how many employees of a venue have a known name.
 func (n *Names) Count(venue string) int { return len(n.known(venue).People) }
 
-// Problems are the calls that failed when a venue was refreshed. A service that gave no answer once is none: a box that
-// has just started may have no network yet.
+// Problems are the calls that failed when a venue was refreshed. One refresh without an answer is no problem yet:
+// a box that has just started may have no network.
 func (n *Names) Problems(venue string) []*Error {
 	return n.known(venue).failed
 }

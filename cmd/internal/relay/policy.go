@@ -54,7 +54,8 @@ func (s *server) setVenues(o Overview, complete bool) (lost []store.VenueEntry) 
 	return lost
 }
 
-// policy is made of the configuration and the venues. It is called with s.mu, once there are several goroutines.
+// policy makes the receiver's policy from the configuration and the venues. The caller holds s.mu, but at the start,
+// when there is one goroutine.
 func (s *server) policy() *receiver.Policy {
 	venues := []config.Venue{}
 	for _, v := range s.entries {

@@ -104,8 +104,8 @@ type screen struct {
 	pass   *board.Pass // nil for a screen with tickets of its own
 }
 
-// Lane has the kds.Screen and not s: a reload that changes nothing keeps it, and by a new one the dispatcher notices
-// the change.
+// Lane has the kds.Screen as its station, and not s. A reload that changes nothing keeps that Screen; by a new one the
+// dispatcher notices the change.
 func (s *screen) Lane() dispatch.Lane {
 	return dispatch.Lane{Name: s.conf.Name, Station: s.Screen, ExpireAfter: s.conf.ExpireAfter}
 }
