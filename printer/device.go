@@ -161,7 +161,7 @@ func (d *Device) open(conn transport.Conn) *session.Session {
 
 	return session.New(conn, session.Options{
 		Mute: d.can.mute, RealTime: d.can.RealTime, IDs: d.ids,
-		Foreign: func() { d.health.update(func(s *Status) { s.Foreign++ }) }, Observe: d.health.observe,
+		Foreign: d.health.recordForeign, Observe: d.health.observe,
 		WaitForPerson: d.o.WaitForPerson, Trouble: d.health.trouble,
 	})
 }

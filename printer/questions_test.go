@@ -95,7 +95,9 @@ func TestAnUnknownIDIsReportedAsAnotherProgram(t *testing.T) {
 	}), func(r *harness) {
 		r.want("A1", "confirmed") // probe, hello and ticket: three fences, two unknown ids each
 		synctest.Wait()
-		assert.Equal(t, r.d.Status().Foreign, 6)
+		status := r.d.Status()
+		assert.Equal(t, status.Foreign, 6)
+		assert.True(t, time.Since(status.ForeignAt) < time.Second, status.ForeignAt)
 	})
 }
 

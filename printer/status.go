@@ -53,6 +53,8 @@ type Status struct {
 	Err       string `json:"error,omitempty"`   // why it cannot be reached
 	Moved     string `json:"moved,omitempty"`   // that it was found at another address than the configured one
 	Foreign   int    `json:"foreign,omitempty"` // how many answers to another program came while we were connected
+	// ForeignAt is when the last of these answers came.
+	ForeignAt time.Time `json:"foreign_at,omitzero"`
 
 	// TooFast: the answer behind its last ticket came before the paper can have moved, and proved nothing.
 	TooFast bool `json:"-"`
@@ -108,6 +110,14 @@ func (h *health) observe(c escpos.Condition) {
 			s.State = is
 		}
 		s.Conditions = c.Names()
+	})
+}
+
+// recordForeign records an answer to another program.
+func (h *health) recordForeign() {
+	h.update(func(s *Status) {
+		s.Foreign++
+		s.ForeignAt = time.Now()
 	})
 }
 
