@@ -3,9 +3,9 @@
 //
 // It has no opinion of its own. It looks at the findings that `ticketrail status` shows, and tells the differences: the
 // journal and the metric ticketrail_finding at once, people after notify.after. Each finding has an identity, so
-// nothing new is swallowed by something old. The knowledge of each recipient is stored after each message. So the next
-// message is always the difference between that knowledge and the present findings: nothing is queued, nothing is told
-// twice over a restart, and no message tells of a fault that was over before it could be delivered.
+// nothing new is swallowed by something old. The events of which each recipient was told are stored after each message.
+// So the next message is always the difference between them and the present findings: nothing is queued, nothing is
+// told twice over a restart, and no message tells of a fault that was over before it could be delivered.
 //
 // Delivery is best effort: it never delays a ticket, it is tried again for as long as it is true, and it
 // is counted. A daemon that does not run tells nothing; monitoring does that.
@@ -54,7 +54,7 @@ type Options struct {
 	// Place says where this is, such as "Harbour Grill"; Zone is its time zone.
 	Place      func() string
 	Zone       func() *time.Location
-	Store      kv.Store // the knowledge of each recipient
+	Store      kv.Store // the events of which each recipient was told
 	Registerer prometheus.Registerer
 	Logger     *slog.Logger
 }
@@ -80,7 +80,7 @@ type Notifier struct {
 type delivery struct {
 	to      *recipient
 	message *Message
-	told    knowledge // of the recipient if err is nil
+	told    toldEvents // of the recipient if err is nil
 	err     error
 }
 
@@ -233,8 +233,8 @@ func (n *Notifier) noteDelivery(ctx context.Context, d delivery) {
 	n.store(ctx, who, d.told)
 }
 
-// store keeps the knowledge of a recipient.
-func (n *Notifier) store(ctx context.Context, r *recipient, told knowledge) {
+// store keeps the events of which a recipient was told.
+func (n *Notifier) store(ctx context.Context, r *recipient, told toldEvents) {
 	r.told = told
 	value, err := json.Marshal(told)
 	if err == nil {
@@ -243,18 +243,18 @@ func (n *Notifier) store(ctx context.Context, r *recipient, told knowledge) {
 		err = n.o.Store.Put(ctx, r.name, value)
 	}
 	if err != nil {
-		n.o.Logger.Warn("what people were told could not be stored: after a restart they may be told again",
+		n.o.Logger.Warn("the record of messages could not be stored: after a restart people may be told again",
 			"to", r.name, "err", err)
 	}
 }
 
-// configure makes the recipients of conf. One that was there before keeps its knowledge, also from before the last
-// start.
+// configure makes the recipients of conf. One that was there before, also before the last start, keeps the events of
+// which it was told.
 func (n *Notifier) configure(conf *config.Notify) {
 	n.active = conf
 	var next []*recipient
 	add := func(name string, about []string, send sender) {
-		who := &recipient{name: name, told: knowledge{}, backoff: webhook.Backoff{First: firstRetry, Last: lastRetry}}
+		who := &recipient{name: name, told: toldEvents{}, backoff: webhook.Backoff{First: firstRetry, Last: lastRetry}}
 		if i := slices.IndexFunc(n.recipients, func(o *recipient) bool { return o.name == name }); i >= 0 {
 			who = n.recipients[i] // it may be sending
 		} else {
@@ -263,14 +263,15 @@ func (n *Notifier) configure(conf *config.Notify) {
 				err = json.Unmarshal(value, &who.told)
 			}
 			if err != nil {
-				n.o.Logger.Warn("what people were told before cannot be read: they may be told again",
+				n.o.Logger.Warn("the record of messages cannot be read: people may be told again",
 					"to", name, "err", err)
 			}
 		}
 
 		who.about, who.send = about, send
 		for id, before := range who.told {
-			// An earlier version told of topics, or had its own form of an event, without the subject.
+			// Dropped without a message: an event that an earlier version stored in another form, and one of a topic
+			// that the recipient is not told any more.
 			if before.ID != id || before.Subject == "" || !who.wants(before) {
 				delete(who.told, id)
 			}

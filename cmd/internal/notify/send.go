@@ -26,8 +26,8 @@ import (
 // A sender delivers one message. Its errors contain no secret.
 type sender func(context.Context, *Message) error
 
-// Problems are the mistakes in addresses, which the package config cannot find because it does not know
-// their forms. Nothing is sent.
+// Problems are the mistakes in the addresses and secrets of notify and outcomes that package config cannot find,
+// because it does not know their forms. Nothing is sent.
 func Problems(conf *config.Config) (out []config.Problem) {
 	for i, to := range conf.Notify.To {
 		if to.Address.Reveal() == "" { // it could not be read, which is reported already
@@ -171,7 +171,7 @@ func signed(address string, keys webhook.Keys) sender {
 			Type      string    `json:"type"`
 			Timestamp time.Time `json:"timestamp"`
 			Data      *Message  `json:"data"`
-		}{"ticketrail.notice", m.At, m})
+		}{"ticketrail.notice", m.At, m}) // of every message, not only of one on paper; programs know it
 	}
 }
 
@@ -212,9 +212,10 @@ func telegram(address, token, chat string) sender {
 	}
 }
 
-func postJSON(ctx context.Context, address string, to webhook.Message, body any) (err error) {
-	if to.Body, err = json.Marshal(body); err != nil {
+// postJSON posts message, with body as JSON.
+func postJSON(ctx context.Context, address string, message webhook.Message, body any) (err error) {
+	if message.Body, err = json.Marshal(body); err != nil {
 		return err
 	}
-	return webhook.Deliver(ctx, http.DefaultTransport, address, to)
+	return webhook.Deliver(ctx, http.DefaultTransport, address, message)
 }

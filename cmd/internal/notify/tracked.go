@@ -24,7 +24,7 @@ type trackedFinding struct {
 	firstSeen, lastSeen time.Time // the looks that found it
 	here                bool      // the last look found it
 	inJournal           bool      // the journal says that it began, and not that it is over
-	tellPeople          bool      // it lasts long enough, and the kitchen is open
+	tellPeople          bool      // from when it had lasted long enough, with the kitchen open, until it is over
 	ended               time.Time // when it was last over
 	calm                time.Duration
 }
@@ -49,11 +49,12 @@ func (c trackedFindings) update(now time.Time, found []finding.Finding, after ti
 			c[f.ID] = known
 		}
 
-		// It begins now if it is new, or if it was away for 2*firstCalm and nobody has been told of it since it was
-		// over; else it comes and goes. Since is the earlier of the times that the facts and these looks know.
+		// One that is new begins now, and so does one that was away for 2*firstCalm, unless people are still to be told
+		// that it is over. One that comes and goes faster keeps its beginning, so that people are told in the end.
 		if !known.tellPeople && now.Sub(known.lastSeen) > 2*firstCalm {
 			known.firstSeen = now
 		}
+		// Since is the earlier of the times that the facts and these looks know.
 		if f.Since.IsZero() || f.Since.After(known.firstSeen) {
 			f.Since = known.firstSeen
 		}
@@ -92,10 +93,10 @@ func (k *trackedFinding) forPeople(open bool) bool {
 	return !k.Station || open && k.Level == finding.Fail
 }
 
-// resume takes over the messages before a start, so that a finding of which they told can be over: it counts as seen
-// now, and ends after being fine for as long as any other.
-func (c trackedFindings) resume(k knowledge) {
-	for id, before := range k {
+// resume adds the findings of which a recipient was told and that are not tracked, as after a start, so that they can
+// be over. Each counts as seen now, and ends after being fine for as long as any other.
+func (c trackedFindings) resume(told toldEvents) {
+	for id, before := range told {
 		if c[id] == nil {
 			c[id] = &trackedFinding{Finding: before.Finding, firstSeen: before.Since, lastSeen: time.Now(),
 				tellPeople: true, calm: firstCalm}
@@ -103,15 +104,16 @@ func (c trackedFindings) resume(k knowledge) {
 	}
 }
 
-// knowledge has the newest told event of each identity that is wrong, in a map that JSON stores.
-type knowledge map[string]Event
+// toldEvents are the events of which a recipient was told, without those that it knows to be over, by the ID of their
+// findings: of each the newest. They are stored as JSON.
+type toldEvents map[string]Event
 
 // A recipient is somebody who is told.
 type recipient struct {
 	name    string
 	about   []string
 	send    sender
-	told    knowledge
+	told    toldEvents
 	sending bool
 	next    time.Time // not before then
 	backoff webhook.Backoff
@@ -121,9 +123,10 @@ func (r *recipient) wants(e Event) bool {
 	return len(r.about) == 0 || slices.Contains(r.about, e.topic())
 }
 
-// news is the message that the recipient has not got, and its knowledge afterwards. A finding that became worse, or has
-// more tickets, is told again, and so is one that needs a person and lasts for another repeat. A repeat of 0: never.
-func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duration, open bool) (*Message, knowledge) {
+// news is the message that the recipient has not got, and the events that it has been told of afterwards. A finding
+// that became worse, or has more tickets, is told again, and so is one that needs a person and lasts for another
+// repeat. A repeat of 0: never.
+func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duration, open bool) (*Message, toldEvents) {
 	message, told := &Message{}, maps.Clone(r.told)
 	// The findings that the recipient does not know, or not as they are now.
 	for id, k := range all {
@@ -143,7 +146,7 @@ func (r *recipient) news(now time.Time, all trackedFindings, repeat time.Duratio
 			event.Again = before.Again + 1
 		}
 		message.Began = append(message.Began, event)
-		event.At = now // only in the knowledge, see [Event]
+		event.At = now // only in the stored event, see [Event]
 		told[id] = event
 	}
 
