@@ -36,6 +36,7 @@ can be seen in a moment ("doctor" looks longer).`,
 		seen, err := c.overview(ctx, d)
 		if _, down := errors.AsType[*admin.NotRunning](err); down && c.isSetUp() {
 			found, _ := c.box().Look(ctx, c.config)
+			// askDaemon asks once more: it makes a finding of a daemon that does not answer.
 			seen = admin.Overview{At: time.Now(), Build: admin.ThisBuild(),
 				Findings: doctor.Join(c.askDaemon(ctx), found)}
 			slices.SortStableFunc(seen.Findings, finding.WorstFirst)

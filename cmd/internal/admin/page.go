@@ -19,10 +19,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The page for managers can do a part of what the command line can, by the same functions, and a few settings. It
-// comes over the network, from a browser that package kds has authorized. So it has fewer routes than the socket, and
-// each change must name the version that the page showed: nothing is done twice by two taps, or by a page that was
-// drawn an hour ago.
+// The page for managers has a part of the commands, by the same functions, and a few settings. It comes over the
+// network, from a browser that package kds has authorized. So it has fewer routes than the socket, and each change must
+// name the version that the page showed: nothing is done twice by two taps, or by a page that was drawn an hour ago.
 
 // Of each kind, the page lists at most so many tickets: the newest ones, but of those that wait the oldest,
 // because they are moved in the order in which they are listed.

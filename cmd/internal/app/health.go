@@ -49,7 +49,7 @@ func (a *App) runWatchdog(ctx context.Context) {
 func (a *App) statusLine() string {
 	var parts []string
 	for _, f := range finding.Of(a.facts()) {
-		if f.Level == finding.Fail || f.Subject == config.TopicTickets {
+		if f.Level == finding.Fail || f.Subject == config.TopicTickets { // how many wait is a finding that is OK
 			f.Do = "" // ticketrail status says it
 			parts = append(parts, f.Subject+": "+f.String())
 		}

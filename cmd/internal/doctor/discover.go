@@ -49,7 +49,7 @@ func NewDiscovery(only []string) (Discovery, error) {
 // of the addresses, printers first.
 func (d Discovery) Run(ctx context.Context) ([]FoundPrinter, error) {
 	addresses, attached := d.Addresses(), transport.USBPrinters()
-	all := make([]FoundPrinter, len(addresses)+len(attached)) // without an address: nobody answers
+	all := make([]FoundPrinter, len(addresses)+len(attached)) // without an address: no answer
 	var asking errgroup.Group
 	asking.SetLimit(transport.MaxAsked)
 	for i, a := range addresses {

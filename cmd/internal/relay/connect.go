@@ -94,7 +94,7 @@ func logConnection(log *slog.Logger) nats.Option {
 }
 
 // writeSecret replaces a file with one for its owner alone, and makes it durable: the servers accept it afterwards, and
-// it is nowhere else. Nobody else can have made or linked the file that it writes.
+// it is nowhere else. No other user can have made or linked the file that it writes.
 func writeSecret(path string, text string) error {
 	if err := syscall.Unlink(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // no folder, also if it is empty
 		return &fs.PathError{Op: "replace", Path: path, Err: err}

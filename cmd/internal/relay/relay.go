@@ -90,7 +90,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer nc.Close() // by then, each request that was begun has its answer
+	defer nc.Close() // after each request that was begun has its answer
 
 	relay.nc, relay.stream = nc, store.New(nc, storeOptions(conf, o.Shrink, relay.log))
 	relay.receiver = receiver.New(receiver.Options{Intake: relay.stream, Policy: relay.policy(),

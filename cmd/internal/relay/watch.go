@@ -111,7 +111,7 @@ const (
 // second until it does. Whatever else cannot be seen must not make a load balancer take the relays away, which all see
 // the same; neither must a full stream, from which boxes fetch.
 //
-// It makes runWatch look when the servers have lost the stream, or may have lost it meanwhile, and the venues with it.
+// It makes runWatch look when the servers have lost the stream, or may have lost it, and the venues with it.
 func (s *server) runReady(ctx context.Context) error {
 	for ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, readyWithin)

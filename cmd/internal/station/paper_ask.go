@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -67,10 +66,10 @@ func askPrinter(ctx context.Context, c config.Printer) printer.Status {
 
 // Ask finds out who answers at d, and queries only a printer: most letters look like a status byte, further questions
 // may print where they are not known, and a [printer.Device] waits long for a printer that answers nothing.
-func Ask(ctx context.Context, d transport.Dialer, by profile.Confirm, connect time.Duration) (
+func Ask(ctx context.Context, d transport.Dialer, confirm profile.Confirm, connect time.Duration) (
 	printer.Identity, printer.Status,
 ) {
-	asked := by != profile.NoConfirm // else the configuration forbids status queries
+	asked := confirm != profile.NoConfirm // else the configuration forbids status queries
 	identifying, cancel := context.WithTimeout(ctx, connect+identifyTimeout)
 	defer cancel()
 	id, err := printer.Identify(identifying, quick{d, connect}, asked, asked)
@@ -86,7 +85,7 @@ func Ask(ctx context.Context, d transport.Dialer, by profile.Confirm, connect ti
 		silent.BestProof = string(ticket.Sent)
 		return id, silent
 	}
-	return id, Query(ctx, d, by)
+	return id, Query(ctx, d, confirm)
 }
 
 // quick limits the time for a connection, not for the answers.
@@ -103,11 +102,11 @@ func (d quick) Dial(ctx context.Context) (transport.Conn, error) {
 
 // Query is the status of the printer at d, and the best result that a ticket can have there. It sends no ticket
 // byte.
-func Query(ctx context.Context, d transport.Dialer, by profile.Confirm) printer.Status {
+func Query(ctx context.Context, d transport.Dialer, confirm profile.Confirm) printer.Status {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	return printer.NewDevice(printer.DeviceOptions{
-		Name: "printer", Dialer: d, Confirm: by, Connection: printer.Connection{ConnectTimeout: connectTimeout},
+		Name: "printer", Dialer: d, Confirm: confirm, Connection: printer.Connection{ConnectTimeout: connectTimeout},
 	}).Ask(ctx)
 }
 
@@ -120,8 +119,10 @@ func howItAnswers(s printer.Status) string {
 		return "is reachable: tickets are only sent"
 	case s.State == printer.Unknown:
 		return "is reachable"
+	case s.BestProof == "":
+		return "answers: ready"
 	}
-	return strings.TrimSuffix("answers: ready; best proof "+s.BestProof, "; best proof ")
+	return "answers: ready; best proof " + s.BestProof
 }
 
 // PrintTest prints a test ticket at once, past the queue: for a box whose daemon does not run yet.
