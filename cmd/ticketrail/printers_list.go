@@ -43,9 +43,10 @@ PROOF is the best evidence that the station can give for a ticket:
 			return err
 		}
 
+		now := time.Now()
 		selected, err := selectStations(all.Stations, args)
 		if err == nil {
-			err = c.show(selected, func() error { return c.stationTable(selected, time.Now().In(c.location())) })
+			err = c.show(selected, func() error { return c.stationTable(selected, now.In(c.location())) })
 		}
 
 		// Without names the exit code stays 0: a listing that worked is no failure, whatever it
@@ -55,7 +56,7 @@ PROOF is the best evidence that the station can give for a ticket:
 		}
 		var found []finding.Finding
 		for _, p := range selected {
-			found = append(found, p.Findings()...)
+			found = append(found, p.Findings(now)...)
 		}
 		return personNeeded(found)
 	})
@@ -102,7 +103,7 @@ func (c *cli) stationTable(all []finding.Station, now time.Time) error {
 
 	var below page
 	for _, p := range all {
-		found := p.Findings()
+		found := p.Findings(now)
 		for i, f := range found {
 			if i == 0 {
 				below.add("")

@@ -55,7 +55,7 @@ func startDaemon(t *testing.T, change ...func(*testDaemon, *Options)) *testDaemo
 				<-d.release
 			}
 			return finding.Join([]finding.Station{{Name: "bar", Known: true, Error: "connection refused"}},
-				d.queue.Stations())
+				d.queue.Stations(), time.Now())
 		},
 		Findings: func(context.Context) ([]finding.Finding, error) {
 			return []finding.Finding{

@@ -63,7 +63,7 @@ func (a *App) facts() finding.Facts {
 // stationList is every station with its queue.
 func (a *App) stationList() []finding.Station {
 	known := a.stations.List() // first, see [finding.Join]
-	return finding.Join(known, a.queue.Stations())
+	return finding.Join(known, a.queue.Stations(), time.Now())
 }
 
 // storage is whether orders can be stored.

@@ -70,7 +70,7 @@ func TestATokenThatIsRotatedInTheEveningCostsNoOrder(t *testing.T) {
 			k.Accept(n, at("fresh", "Salad"))
 		}
 		k.Advance(time.Minute)
-		if l := k.status("fresh"); l.Up || !strings.Contains(l.Waiting, "takes no tickets: 401 Unauthorized") ||
+		if l := k.status("fresh"); l.Up || !strings.Contains(l.NotReady, "takes no tickets: 401 Unauthorized") ||
 			l.Device == nil || l.Device.State != "refusing" || l.Device.Fine ||
 			time.Until(l.NextTry) < 30*time.Second { // not the dispatcher's own next try, which asks no display
 			t.Errorf("%+v, %+v", l, l.Device)
@@ -88,7 +88,7 @@ func TestATokenThatIsRotatedInTheEveningCostsNoOrder(t *testing.T) {
 		k.WantPrinted("grill", "A1@FRESH A2@FRESH A3@FRESH A4@FRESH A5@FRESH")
 		k.wantOutcomes("fresh", map[ticket.State]uint64{ticket.Sent: 5, ticket.Taken: 1})
 		l := k.status("fresh")
-		assert.True(t, l.Up && l.Waiting == "" && l.Device == nil, l)
+		assert.True(t, l.Up && l.NotReady == "" && l.Device == nil, l)
 		k.wantCondition(0, "refusing", "fresh")
 	}, "grill")
 }

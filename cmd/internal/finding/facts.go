@@ -42,7 +42,7 @@ func Of(f Facts) []Finding {
 	}
 
 	out := slices.Concat(f.Orders.findings(f.Now), f.Database.findings(), f.Configuration.Findings(),
-		stations(f.Stations), f.Others, disk, f.Certificates)
+		stations(f.Stations, f.Now), f.Others, disk, f.Certificates)
 	out = append(out, f.Clock.Finding(f.Now),
 		Fine("version", fmt.Sprintf("%s, started %s ago", f.Version, Age(f.Now.Sub(f.Started)))))
 	slices.SortStableFunc(out, WorstFirst)
@@ -297,7 +297,7 @@ func (c Clock) Finding(now time.Time) Finding {
 }
 
 // stations are the findings of each station. The fine ones are one line together, and so are the tickets of all.
-func stations(all []Station) (out []Finding) {
+func stations(all []Station, now time.Time) (out []Finding) {
 	fine, waiting, held := 0, 0, 0
 	oldest := time.Duration(0)
 	for _, p := range all {
@@ -307,7 +307,7 @@ func stations(all []Station) (out []Finding) {
 			oldest = max(oldest, time.Duration(p.OldestSeconds*float64(time.Second)))
 		}
 
-		found := p.Findings()
+		found := p.Findings(now)
 		if len(found) == 0 {
 			fine++
 		}

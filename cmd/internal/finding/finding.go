@@ -33,8 +33,8 @@ type Finding struct {
 	// two faults have two. Empty if the level is [OK].
 	ID      string    `json:"id,omitempty"`
 	Level   Level     `json:"level"`
-	Subject string    `json:"subject"` // one word, such as disk, or the name of a station
-	Since   time.Time `json:"since,omitzero"`
+	Subject string    `json:"subject"`           // one word, such as disk, or the name of a station
+	Since   time.Time `json:"since,omitzero"`    // by the facts, else by the looks of package notify; zero: not known
 	Text    string    `json:"text"`              // the cause, at most [MaxCause] characters
 	Detail  string    `json:"detail,omitempty"`  // an error in its own words, the place of the file, the result
 	Do      string    `json:"do,omitempty"`      // advice for a person; empty if nothing needs to be done

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,8 +32,8 @@ func faults() []fault {
 	type status = DeviceStatus
 	printer := func(d status, waiting int) Facts {
 		d.Since = ago(time.Hour)
-		return Facts{Stations: Join([]Station{{Name: "grill", Device: &d}},
-			[]queue.StationState{{Name: "grill", Configured: true, Pending: waiting}})}
+		return Facts{Stations: Join([]Station{{Name: "grill", Device: &d, MovedAdvice: "put it there"}},
+			[]queue.StationState{{Name: "grill", Configured: true, Pending: waiting}}, now)}
 	}
 	certificate := func(c Certificate) Facts { return Facts{Certificates: []Finding{c.Finding(now)}} }
 	refused := func(code string) Facts {
@@ -45,9 +46,10 @@ func faults() []fault {
 			"station/grill/unreachable", "unreachable", "check its cable", Fail, ago(time.Hour)},
 		{printer(status{State: "ready", Fine: true, Conditions: []string{"paper_low"}, Advice: "have a roll ready"}, 0),
 			"station/grill/paper_low", "paper low", "have a roll ready", Warn, time.Time{}},
-		{printer(status{State: "ready", Fine: true, Moved: "was found at b, not at a", Advice: "put it there"}, 0),
+		{printer(status{State: "ready", Fine: true, Moved: "was found at b, not at a"}, 0),
 			"station/grill/moved", "was found at b, not at a", "put it there", Warn, time.Time{}},
-		{printer(status{State: "ready", Fine: true, Foreign: 2}, 0), "station/grill/shared",
+		{printer(status{State: "ready", Fine: true, Foreign: 2, ForeignAt: ago(59 * time.Minute)}, 0),
+			"station/grill/shared",
 			"another program prints there at the same time", "a printer of its own", Fail, time.Time{}},
 		{refused("wrong_path"), "orders/refused/wrong_secret", "2 requests refused: wrong secret in the address",
 			"ticketrail venues list", Fail, ago(time.Minute)},
@@ -159,7 +161,7 @@ func TestABoxWithoutAFaultNeedsNobody(t *testing.T) {
 	f := Facts{Now: now, Disk: Disk{Folder: "/var", Free: 1 << 40}, Clock: Clock{true}, Version: "v1", Started: now,
 		Configuration: Configuration{File: "t.yaml"},
 		Stations: Join([]Station{{Name: "grill", Known: true, Up: true}},
-			[]queue.StationState{{Name: "grill", Configured: true, Pending: 1, Oldest: time.Minute}})}
+			[]queue.StationState{{Name: "grill", Configured: true, Pending: 1, Oldest: time.Minute}}, now)}
 	var got []string
 	for _, f := range Of(f) {
 		got = append(got, string(f.Level)+" "+f.Subject+": "+f.Text)
@@ -182,7 +184,7 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 	for _, x := range []struct {
 		st   queue.StationState
 		l    Station
-		want StationState
+		want StateWord
 		ids  string // of its findings, without the station
 		do   string // the advice of the first
 	}{
@@ -198,9 +200,9 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 		{queue.StationState{Configured: true}, refusing, Down, "refusing", "ticketrail printers resume 'the grill'"},
 	} {
 		x.st.Name, x.l.Name = "the grill", "the grill"
-		p := Join([]Station{x.l, {Name: "other", ActiveBackup: "the grill"}}, []queue.StationState{x.st})[0]
+		p := Join([]Station{x.l, {Name: "other", ActiveBackup: "the grill"}}, []queue.StationState{x.st}, now)[0]
 		var ids []string
-		for _, f := range p.Findings() {
+		for _, f := range p.Findings(now) {
 			ids = append(ids, strings.TrimPrefix(f.ID, "station/the grill/"))
 		}
 		assert.True(t, p.State == x.want && strings.Join(ids, " ") == x.ids && strings.Contains(p.Advice, x.do) &&
@@ -211,7 +213,48 @@ func TestTheStateOfAStationIsItsMostUrgentConditionAndEachReasonIsAFinding(t *te
 func TestAPrinterThatWorksWithAdviceIsNotCalledReady(t *testing.T) {
 	advised := DeviceStatus{State: "ready", Fine: true, Advice: "set confirm: none"}
 	late := Station{Known: true, Up: true, Device: &advised}
-	got := Join([]Station{late}, []queue.StationState{{Configured: true}})[0].Findings()
+	got := Join([]Station{late}, []queue.StationState{{Configured: true}}, now)[0].Findings(now)
 	assert.True(t, len(got) == 1 && got[0].Text == "works, but not as it should" && got[0].Do == "set confirm: none",
 		got)
+}
+
+func TestAPrinterThatMovedAndHasAnotherFlawHasAFindingAndAdviceForEach(t *testing.T) {
+	for id, other := range map[string]DeviceStatus{
+		"paper_low": {Conditions: []string{"paper_low"}, Advice: "have a roll ready"},
+		"advice":    {Late: true, Advice: "set confirm: none"},
+	} {
+		other.State, other.Fine, other.Moved = "ready", true, "was found at b, not at a"
+		var got []string
+		for _, f := range (Station{Name: "bar", Device: &other, MovedAdvice: "put it there"}).Findings(now) {
+			got = append(got, f.ID+": "+f.Do)
+		}
+		d := cmp.Diff([]string{"station/bar/moved: put it there", "station/bar/" + id + ": " + other.Advice}, got)
+		assert.True(t, d == "", d)
+	}
+}
+
+func TestAnotherProgramCountsForAnHourAfterItsLastPrint(t *testing.T) {
+	shared := Station{Device: &DeviceStatus{State: "ready", Fine: true, Foreign: 1, ForeignAt: now}}
+	assert.Equal(t, len(shared.Findings(now.Add(time.Hour-time.Second))), 1)
+	assert.Equal(t, len(shared.Findings(now.Add(time.Hour))), 0)
+}
+
+func TestACommandThatReadsAStationFindsTheSameAsTheDaemon(t *testing.T) {
+	for _, l := range []Station{
+		{Known: true, Error: "connection refused"},
+		{Known: true, Error: "connection refused", Hold: &queue.StationHold{Reason: "lunch"}},
+		{Device: &DeviceStatus{State: "ready", Fine: true, Foreign: 1, ForeignAt: now}},
+		{Device: &DeviceStatus{State: "ready", Fine: true, Moved: "was found at b"}, MovedAdvice: "put it there"},
+	} {
+		l.Name = "grill"
+		st := queue.StationState{Name: "grill", Configured: true, Hold: l.Hold}
+		daemon := Join([]Station{l}, []queue.StationState{st}, now)[0]
+		var command Station
+		b, err := json.Marshal(daemon)
+		assert.NoError(t, err)
+		assert.NoError(t, json.Unmarshal(b, &command))
+		assert.True(t, len(daemon.Findings(now)) != 0, daemon)
+		d := cmp.Diff(daemon.Findings(now), command.Findings(now))
+		assert.True(t, d == "", d)
+	}
 }

@@ -20,39 +20,40 @@ const (
 	KindLog     = "log"
 )
 
-// A StationState is the state of a [Station] in one word. Of several reasons not to print, it names
-// the one that the operator must act on first: see [Join].
-type StationState string
+// A StateWord is the state of a [Station] in one word. Of several reasons not to print, it names the one that the
+// operator must act on first: see [Join].
+type StateWord string
 
 const (
-	Orphaned StationState = "orphan"  // it has tickets and is not in the configuration
-	OnHold   StationState = "held"    // the operator stopped it
-	Down     StationState = "down"    // the last attempt failed, or the device reports that it cannot print
-	Untried  StationState = "unknown" // no attempt since the daemon started
-	Up       StationState = "up"
+	Orphaned StateWord = "orphan"  // it has tickets and is not in the configuration
+	OnHold   StateWord = "held"    // the operator stopped it
+	Down     StateWord = "down"    // the last attempt failed, or the device reports that it cannot print
+	Untried  StateWord = "unknown" // no attempt since the start says something about it
+	Up       StateWord = "up"
 )
 
 // A Station is a place where tickets are printed or shown (a printer, a screen, a third-party kitchen display): its
 // known state at one moment, with its queue. Scripts read its JSON, so the keys stay as they are: stand_in is the
 // backup.
 type Station struct {
-	Name       string       `json:"name"`
-	Kind       string       `json:"kind,omitempty"`    // one of the kinds; absent for a printer
-	Address    string       `json:"address,omitempty"` // as configured
-	State      StationState `json:"state"`
-	Since      time.Time    `json:"since,omitzero"` // since when it is in this state
-	Configured bool         `json:"configured"`
-	Pending    int          `json:"pending"`
-	Printing   int          `json:"printing"`
-	Held       int          `json:"held"` // tickets that wait for the operator to decide
+	Name       string    `json:"name"`
+	Kind       string    `json:"kind,omitempty"`    // one of the kinds; absent for a printer
+	Address    string    `json:"address,omitempty"` // as configured
+	State      StateWord `json:"state"`
+	Since      time.Time `json:"since,omitzero"` // since when it is in this state
+	Configured bool      `json:"configured"`
+	Pending    int       `json:"pending"`
+	Printing   int       `json:"printing"`
+	Held       int       `json:"held"` // tickets that wait for the operator to decide
 	// OldestSeconds is the running time since the oldest open ticket was accepted.
 	OldestSeconds float64            `json:"oldest_seconds"`
 	Hold          *queue.StationHold `json:"hold,omitempty"`
-	Waiting       string             `json:"waiting,omitempty"` // a person's task, such as no paper
+	NotReady      string             `json:"waiting,omitempty"` // Error, if the station reported that it is not ready
 	Error         string             `json:"error,omitempty"`   // of the last attempt, if it failed
 	Attempt       int                `json:"attempt,omitempty"` // number of the current ticket's attempt
 	NextTry       time.Time          `json:"next_try,omitzero"`
 	Device        *DeviceStatus      `json:"device,omitempty"`        // nil if it cannot be asked for its own state
+	MovedAdvice   string             `json:"moved_advice,omitempty"`  // for a printer that is at another address
 	ActiveBackup  string             `json:"stand_in,omitempty"`      // the backup that prints its tickets now
 	StandsInFor   []string           `json:"stands_in_for,omitempty"` // stations whose tickets it prints now
 	Pages         int                `json:"pages,omitempty"`         // open pages, of a screen
@@ -60,9 +61,12 @@ type Station struct {
 	// Books are the durable counters of this station since its database was created.
 	Books queue.Books `json:"books"`
 
-	Known bool `json:"-"` // an attempt was made since the start
+	Known bool `json:"-"` // an attempt since the start says something about the station; else Up means nothing
 	Up    bool `json:"-"` // the last attempt that says something about the station succeeded
 }
+
+// sharedFor is how long another program counts as one that prints at the same printer, after the last answer to it.
+const sharedFor = time.Hour
 
 // A DeviceStatus is the state that a printer, a screen or a third-party display reports of itself. Stations that share
 // a printer have the same. Its conditions are label values of ticketrail_station_condition.
@@ -71,7 +75,7 @@ type DeviceStatus = printer.Status
 // Join adds to the stations of a queue, orphans too, the knowledge of the rest of the daemon. known must have been
 // read first: a reload between the two then shows a new station without a state, and never a state without its
 // station.
-func Join(known []Station, queues []queue.StationState) []Station {
+func Join(known []Station, queues []queue.StationState, now time.Time) []Station {
 	out := []Station{}
 	for _, st := range queues {
 		joined := Station{}
@@ -86,7 +90,7 @@ func Join(known []Station, queues []queue.StationState) []Station {
 				joined.StandsInFor = append(joined.StandsInFor, k.Name)
 			}
 		}
-		joined.judge(st)
+		joined.judge(st, now)
 		out = append(out, joined)
 	}
 
@@ -96,7 +100,7 @@ func Join(known []Station, queues []queue.StationState) []Station {
 // judge adds the queue's knowledge of the station, and judges. The state is the first that applies, in the order in
 // which the operator must act: without a configuration a hold does not matter, and while held a dead printer does not
 // matter. The findings name both.
-func (p *Station) judge(st queue.StationState) {
+func (p *Station) judge(st queue.StationState, now time.Time) {
 	p.Name, p.Configured, p.Hold, p.Books = st.Name, st.Configured, st.Hold, st.Books
 	p.Pending, p.Printing, p.Held, p.OldestSeconds = st.Pending, st.Printing, st.Held, st.Oldest.Seconds()
 	switch {
@@ -117,7 +121,7 @@ func (p *Station) judge(st queue.StationState) {
 		p.State = Up
 	}
 
-	for _, f := range p.Findings() {
+	for _, f := range p.Findings(now) {
 		p.Advice = cmp.Or(p.Advice, f.Do)
 	}
 }
@@ -127,7 +131,7 @@ func (p *Station) judge(st queue.StationState) {
 func (p Station) Fine() bool { return (p.State == Up || p.State == Untried) && p.Held == 0 }
 
 // Findings are everything that a person must do about the station, the most urgent first; none if it is fine.
-func (p Station) Findings() (out []Finding) {
+func (p Station) Findings(now time.Time) (out []Finding) {
 	add := func(id string, level Level, since time.Time, text, detail, do string) {
 		one := New("station/"+p.Name+"/"+id, level, text, detail, do)
 		one.Subject, one.Station, one.Since = p.Name, true, since
@@ -157,7 +161,7 @@ func (p Station) Findings() (out []Finding) {
 	}
 
 	// The two can cut each other's tickets, and the answers of the printer no longer prove which ticket came out.
-	if p.Device != nil && p.Device.Foreign > 0 {
+	if p.Device != nil && now.Sub(p.Device.ForeignAt) < sharedFor {
 		add("shared", Fail, time.Time{}, "another program prints there at the same time", "tickets may be mixed",
 			"give that program a printer of its own")
 	}
@@ -169,15 +173,17 @@ func (p Station) Findings() (out []Finding) {
 	}
 
 	// It prints, but not for long, or not as it should.
-	if device := p.Device; device != nil && device.Fine && device.Advice != "" {
-		state, text := "advice", strings.ReplaceAll(device.State, "_", " ")
-		switch {
-		case device.Moved != "":
-			state, text = "moved", device.Moved
-		case len(device.Conditions) > 0:
+	device := p.Device
+	if device == nil || !device.Fine {
+		return out
+	}
+	if device.Moved != "" {
+		add("moved", Warn, time.Time{}, device.Moved, "", p.MovedAdvice)
+	}
+	if device.Advice != "" {
+		state, text := "advice", "works, but not as it should" // such as a late answer: no condition names it
+		if len(device.Conditions) > 0 {
 			state, text = device.Conditions[0], words(device.Conditions)
-		case device.State == "ready": // such as a late answer: no condition names it
-			text = "works, but not as it should"
 		}
 		add(state, Warn, time.Time{}, text, "", device.Advice)
 	}
@@ -191,7 +197,7 @@ func (p Station) trouble() (state string, since time.Time) {
 	if p.Device != nil && !p.Device.Fine {
 		return p.Device.State, p.Device.Since
 	}
-	if !p.Known || p.Up {
+	if p.Error == "" {
 		return "", since
 	}
 
@@ -204,7 +210,7 @@ func (p Station) trouble() (state string, since time.Time) {
 // why is the cause of a trouble, and an error in its own words.
 func (p Station) why(state string) (text, detail string) {
 	text = strings.ReplaceAll(state, "_", " ")
-	detail = cmp.Or(p.Error, p.Waiting)
+	detail = p.Error
 	if state == "down" {
 		text = "does not work"
 	}
@@ -243,7 +249,7 @@ func (p Station) fix() string {
 		do = "check that it runs, that its url and ca_file are right, and that this box reaches it"
 	case p.Kind == KindLog:
 		do = "repair what it says; ticketrail check --online tries it again"
-	case p.Waiting != "":
+	case p.NotReady != "":
 		do = "check the printer"
 	}
 

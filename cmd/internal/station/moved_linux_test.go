@@ -86,17 +86,17 @@ func moveAPrinter(t *testing.T) {
 			}
 		}
 	}
-	state := func() finding.DeviceStatus {
+	state := func() finding.Station {
 		for _, l := range s.List() {
 			if l.Name == "grill" {
-				return *l.Device
+				return l
 			}
 		}
-		return finding.DeviceStatus{}
+		return finding.Station{}
 	}
 	printOne()
 	d := state()
-	assert.True(t, d.Moved == "" && d.Advice == "", d)
+	assert.True(t, d.Device.Moved == "" && d.MovedAdvice == "", d)
 	grill.moveTo(away)
 	till.moveTo(home)
 	command(t, "ip neigh flush dev br0") // by itself the kernel sees after ten seconds that the entry is old
@@ -108,7 +108,7 @@ func moveAPrinter(t *testing.T) {
 	printOne() // at once, now that it is known
 	d = state()
 	moved := "was found at tcp://" + away + ":9100, not at tcp://" + home + ":9100"
-	assert.True(t, d.Moved == moved && strings.Contains(d.Advice, "router"), d)
+	assert.True(t, d.Device.Moved == moved && strings.Contains(d.MovedAdvice, "router"), d)
 	a, b := grill.printer.TicketCount(), till.printer.TicketCount()
 	assert.True(t, a == 3 && b == 0, a, b)
 	conf.Printers[0].MAC = "" // without it, the till prints the ticket

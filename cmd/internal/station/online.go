@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
@@ -27,7 +28,7 @@ func CheckOnline(ctx context.Context, conf *config.Config) []finding.Finding {
 
 // judged are the findings about a station that was asked; fine is how it answers.
 func judged(asked finding.Station, fine string) []finding.Finding {
-	if found := asked.Findings(); len(found) > 0 {
+	if found := asked.Findings(time.Now()); len(found) > 0 {
 		return found
 	}
 	return []finding.Finding{{Level: finding.OK, Subject: asked.Name, Station: true, Text: fine, Detail: asked.Address}}

@@ -1,7 +1,6 @@
 package station
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -50,7 +49,7 @@ type device struct {
 	follower follower // nil without a MAC address
 }
 
-// A follower says that a printer was found at another address, and what to do: see [transport.Follower].
+// A follower says that a printer was found at another address, and the remedy: see [transport.Follower].
 type follower interface{ Moved() (text, advice string) }
 
 // settings are the settings of a device; other ones make a new device. Stations at one printer have the same, but for
@@ -197,14 +196,8 @@ func (*paper) Conditions() []string {
 // AddState copies the printer's own report. It asks nothing: a dead printer must not delay a listing.
 func (p *paper) AddState(l *finding.Station) {
 	l.Address = p.conf.Address
-	l.Device = new(p.device.state())
-}
-
-func (d *device) state() finding.DeviceStatus {
-	out := d.Status()
-	if d.follower != nil {
-		text, do := d.follower.Moved()
-		out.Moved, out.Advice = text, cmp.Or(out.Advice, do)
+	l.Device = new(p.device.Status())
+	if p.device.follower != nil {
+		l.Device.Moved, l.MovedAdvice = p.device.follower.Moved()
 	}
-	return out
 }

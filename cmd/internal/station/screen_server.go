@@ -236,10 +236,10 @@ func (s *screen) AddState(l *finding.Station) {
 		l.Device.State, l.Device.Since, l.Device.Advice = nobodyLooking, state.Since, openAdvice(state.Address)
 	}
 
-	if state.Live > 0 && l.Waiting != "" {
+	if state.Live > 0 && l.NotReady != "" {
 		// The page that the dispatcher waited for is open again, but the dispatcher notices only with
 		// its next ticket.
-		l.Known, l.Since, l.Waiting, l.Error, l.ActiveBackup = false, time.Time{}, "", "", ""
+		l.Known, l.Since, l.NotReady, l.Error, l.ActiveBackup = false, time.Time{}, "", "", ""
 	}
 }
 
