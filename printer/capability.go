@@ -20,7 +20,7 @@ import (
 // sent to it as to one that cannot answer is lost when it is switched off and on.
 
 // proofOf is the proof of an answer of this kind.
-var proofOf = map[session.Kind]ticket.Proof{
+var proofOf = map[session.FenceKind]ticket.Proof{
 	session.ByID: ticket.Confirmed, session.ByStatus: ticket.Processed, session.NoFence: ticket.Sent,
 }
 
@@ -29,7 +29,7 @@ var proofOf = map[session.Kind]ticket.Proof{
 type capability struct {
 	known bool // by a probe or by the configuration; false makes the next check a probe
 	// Fence is the best fence that it answers.
-	Fence session.Kind `json:"fence"`
+	Fence session.FenceKind `json:"fence"`
 	// RealTime lists the n of each DLE EOT n that it answers.
 	RealTime []byte `json:"real_time"`
 	// ASB: it pushes its status in the right format after GS a.
@@ -212,7 +212,8 @@ func (d *Device) Probe(ctx context.Context) (Status, error) {
 const maxDroppedProbes = 3
 
 // probe sends every question that a fence can use and records which are answered. None of them prints. After an
-// error no ticket byte was sent. A printer that is silent keeps its known capability: see [Device.Probe].
+// error no ticket byte was sent. A printer that answered DLE EOT before and is silent now keeps its capability; for
+// [Device.Probe], which forgets it first, the silence is a result.
 func (d *Device) probe(ctx context.Context, s *session.Session) error {
 	was := d.can.capability
 	found, err := d.probeAll(ctx, s)
@@ -220,7 +221,8 @@ func (d *Device) probe(ctx context.Context, s *session.Session) error {
 		err = session.ErrNoAnswer
 	}
 
-	// It can be asked, although the probe did not come to its end: from now on silence means that it hangs.
+	// The probe failed behind answers to DLE EOT. These are kept: if the printer is silent at the next connection, it
+	// is busy or hangs, and is not one that answers nothing.
 	if err != nil && len(found.RealTime) > 0 {
 		was.RealTime = found.RealTime
 		d.can.set(was)
@@ -252,7 +254,7 @@ func (d *Device) probe(ctx context.Context, s *session.Session) error {
 // probeAll is the sequence of questions. A printer that is not ready answers no fence (GS r and GS ( H are
 // not executed while it is offline), so then no conclusion is drawn and the probe is repeated later.
 func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability, err error) {
-	by := map[profile.Confirm]session.Kind{
+	want := map[profile.Confirm]session.FenceKind{ // none for auto: the best that it answers
 		profile.ByProcessID: session.ByID, profile.ByStatus: session.ByStatus,
 	}[d.o.Confirm]
 	var patience time.Duration
@@ -260,7 +262,7 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 		patience = session.SilentAfter
 	}
 
-	if err = s.ProbeRealTime(ctx, patience); err != nil || len(s.RealTime()) == 0 && by == session.NoFence {
+	if err = s.ProbeRealTime(ctx, patience); err != nil || len(s.RealTime()) == 0 && want == session.NoFence {
 		return a, err
 	}
 	a.RealTime = s.RealTime()
@@ -274,6 +276,6 @@ func (d *Device) probeAll(ctx context.Context, s *session.Session) (a capability
 		return a, err
 	}
 
-	a.Fence, err = s.Hello(ctx, by, d.can.Fence != session.NoFence, session.ProbeTimeout, ready)
+	a.Fence, err = s.Hello(ctx, want, d.can.Fence != session.NoFence, session.ProbeTimeout, ready)
 	return a, err
 }

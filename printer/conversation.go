@@ -76,15 +76,17 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		return nil, err
 	}
 
-	// At most three connections: an idle one, if there is one; a new one; and another new one if the printer was
-	// silent, was probed, or the probe heard nothing. Silent, stale and "heard nothing" are true once at most.
-	for first := true; ; first = false {
+	// After a failure it dials again if the cause may be gone on a new connection. Each cause occurs once at most, so
+	// there are at most three connections:
+	//   - the connection was idle, and may have ended since its last ticket;
+	//   - the printer is silent: it is asked on the first connection, and may close that because of the question;
+	//   - its capability was stale, and the new probe failed: the old one is used again;
+	//   - the probe ended our side of the connection, and heard nothing.
+	for firstConnection := true; ; firstConnection = false {
 		connected := d.takeIdle()
-		// A failure allows a second connection: an idle one may have ended since its last ticket, and a
-		// silent printer, which is asked on the first one, may close it for that.
-		mayRetry := connected != nil || first && d.can.silent()
+		mayRetry := connected != nil || firstConnection && d.can.silent()
 		if connected == nil {
-			// An old capability is probed again: by a poll if there are polls, so that no ticket waits for it.
+			// Probed by a poll, if there are polls, so that no ticket waits for it.
 			if (poll || d.o.PollEvery <= 0) && d.can.stale() {
 				d.can.known, mayRetry = false, true
 			}
@@ -95,7 +97,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 			connected = d.open(conn)
 		}
 
-		err := d.check(ctx, connected, poll, first)
+		err := d.check(ctx, connected, poll, firstConnection)
 		switch {
 		case err == nil:
 			d.health.update(func(now *Status) { now.Late = connected.AnswersLate() })
@@ -109,7 +111,7 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		switch {
 		case errors.Is(err, session.ErrNotPrinter):
 			return nil, d.health.recordNoPrinter(err)
-		case errors.Is(err, session.ErrHeardNothing): // our half of the connection is closed: dial again
+		case errors.Is(err, session.ErrHeardNothing): // dial again
 		case !mayRetry:
 			err = fmt.Errorf("ask %s how it is: %w", d.o.Name, err)
 			d.health.set(Unreachable, err)
@@ -121,18 +123,18 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 // check finds out whether the printer can print now, with the probe if its capability is not known. A poll asks only
 // questions that are answered at once: a hello would stand in the way of another client's printing. But a printer that
 // hung is sent the hello, because its status alone does not show that it prints again.
-func (d *Device) check(ctx context.Context, s *session.Session, poll, first bool) error {
+func (d *Device) check(ctx context.Context, s *session.Session, poll, firstConnection bool) error {
 	if !d.can.answers() { // it must not be asked, never answered, or is not known
-		answers, err := s.AwaitStable(ctx, first && d.can.silent())
-		// If it answers after all, it is probed. If a program answers, it is probed at the next connection: a silent
-		// printer may be there again, and only a probe tells.
+		answers, err := s.AwaitStable(ctx, firstConnection && d.can.silent())
+		// If it answers after all, the probe follows below. If a program answers, this check fails, and the next one
+		// begins with the probe: only that tells whether the silent printer is there again.
 		if answers || errors.Is(err, session.ErrNotPrinter) {
 			d.can.known = false
 		}
 
 		switch {
 		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter:
-			return session.ErrNotPrinter // an earlier ticket was answered with text; it stays so until a probe is due
+			return session.ErrNotPrinter // send recorded it at an earlier ticket; it stays so until a probe is due
 		case err != nil || d.can.known:
 			return err
 		}
@@ -246,7 +248,7 @@ func (p *Paper) sendFenced(sending *session.Sending, encoded encodedTicket) (tic
 		}
 
 		answer, at, err := sending.Fence(left, p.printTimeout(encoded, len(c.Body)))
-		// Until it is known that the printer came to the cut, it is repeated before the next ticket.
+		// From here on the cut is pending: it precedes the next ticket, unless the printer is known to have come to it.
 		p.d.pendingCut, p.d.cutOn = c.Cut, nil
 		if err != nil {
 			return "", err
@@ -291,7 +293,7 @@ func (p *Paper) sendUnfenced(ctx context.Context, sending *session.Sending, enco
 	if p.d.can.answers() {
 		p.d.health.observe(sending.Condition())
 	}
-	if err := sending.Stopped(); err != nil {
+	if err := sending.Unrecoverable(); err != nil {
 		return err
 	}
 

@@ -190,7 +190,7 @@ func (d *Device) noteCut(s *session.Session) {
 
 // noteHello notes which fence answered a hello, and may lower the capability. A weaker one than the printer answered
 // before may be chance: another program's GS ( H can displace ours. Two in a row are not.
-func (d *Device) noteHello(ctx context.Context, got session.Kind) {
+func (d *Device) noteHello(ctx context.Context, got session.FenceKind) {
 	if got == d.can.Fence {
 		d.can.idUnanswered = 0
 		return

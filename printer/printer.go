@@ -204,8 +204,8 @@ func (p *Paper) tooFast(encoded encodedTicket, took time.Duration) bool {
 // answer to a hello. It may wait for the rest of a command that broke off unnoticed, and would take as much of this
 // ticket for it. ESC @, with which every ticket begins, then clears the line.
 func (p *Paper) ahead(s *session.Session) (b []byte) {
-	// A file waits for no command's end, and keeps the padding. On a slow line the padding takes about a second,
-	// so it follows only attempts that can need it.
+	// A file waits for no command's end, and keeps the padding. On a serial line the padding takes about a second, so
+	// there it is sent only after an attempt that may have ended inside a command.
 	if s.By() == session.NoFence && !transport.IsFile(s.Conn()) &&
 		(p.d.maybeInCommand || !transport.IsSerial(s.Conn())) {
 		b = escpos.Resync(p.o.Profile) // NULs, then ESC = 1; without the NULs that were sent ahead of its questions
@@ -214,5 +214,5 @@ func (p *Paper) ahead(s *session.Session) (b []byte) {
 	return append(b, p.d.pendingCut...)
 }
 
-// longCommand is the head of a command with more data than fits into the header of a short one.
+// longCommand matches the head of an image or of a QR code: commands with much data.
 var longCommand = regexp.MustCompile(`\x1d(v0|\(L|\(k)`)

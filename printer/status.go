@@ -26,7 +26,7 @@ const (
 	Busy            = "busy"          // it answered in the past and does not now: it serves another client
 	Hung            = "hung"          // it does not answer for longer, or answers its status and processes nothing
 	Clearing        = "clearing"      // it is inside a command that another program left unfinished
-	Unreachable     = "unreachable"   // no connection can be made
+	Unreachable     = "unreachable"   // no connection can be made, or it ended while it was used
 	NotAPrinter     = "not_a_printer" // HTTP, SSH, an echo or text comes from its address
 	PaperOut        = "paper_out"
 	CoverOpen       = "cover_open"
@@ -105,7 +105,7 @@ func (h *health) update(change func(*Status)) {
 // observe records the conditions that the printer reported.
 func (h *health) observe(c escpos.Condition) {
 	h.update(func(s *Status) {
-		// Before the probe has ended it is not known whether it can print.
+		// Without a BestProof the probe has not ended: a report without trouble does not show yet that it prints.
 		if is := state(c); is != Ready || s.BestProof != "" {
 			s.State = is
 		}

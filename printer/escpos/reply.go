@@ -147,8 +147,7 @@ func (p *Parser) continueBlock(out []Reply, c byte) []Reply {
 	case len(p.block) == 2 && p.isStatusBlock(noPaper):
 		out = append(out, Reply{Kind: NoPaperReply}) // the rest of the block adds nothing
 	case len(p.block) > 1+maxBlock || len(p.block) > idBlock && p.isStatusBlock(idEcho, noPaper):
-		// Do not read these bytes as replies: a zero among them would pass for a status without
-		// errors.
+		// It is no block of a printer. It is skipped up to its NUL, which would pass for a status without errors.
 		out = append(out, Reply{Data: slices.Clone(p.block)})
 		p.ignored = true
 	}

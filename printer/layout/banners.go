@@ -174,8 +174,9 @@ func (c *composer) framed(print func()) {
 // banner is a bar across the paper, for a fact that changes how the ticket is read.
 func (c *composer) banner(s string) { c.bar(s, c.bannerStyle(s)) }
 
-// warning is the bar for tickets that must not be cooked, or not twice. Only it and an alarm are red on paper with two
-// colours, and in a frame where nothing is white on black. The texts beneath are in the same bar.
+// warning is the bar for tickets that must not be cooked, or not twice. It is the only bar that is red on paper with
+// two colours, and in a frame where nothing is white on black; alarms, voids and questions of the body are so too. The
+// texts beneath are in the same bar.
 func (c *composer) warning(s string, beneath ...string) {
 	c.framed(func() {
 		st := c.bannerStyle(s)

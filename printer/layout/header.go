@@ -31,9 +31,8 @@ func HeaderFields() []string {
 		"promised", "customer"}
 }
 
-// headerFields prints the fields of the header in their order. A field shares the line of the one
-// before it if it fits and has the same size. No field is alone on its line if that can be helped:
-// half a line without text is wasted.
+// headerFields prints the fields of the header in their order. Fields of one style share a line as far as they fit. No
+// field is alone on its line if that can be helped, whatever its style: half a line without text is wasted.
 func (c *composer) headerFields(d *ticket.Delivery) {
 	names := c.Header
 
@@ -101,9 +100,9 @@ func (c *composer) joins(fields []Span, start, i int) bool {
 	switch {
 	case !c.fit(fields[start : i+1]):
 		return false
-	case i == start+1 || i == last: // else field start, or the last field, would be alone on its line
+	case i == start+1 || i == last: // of any style, so that neither field start nor the last one is alone
 		return true
-	case i == last-1 && !c.fit(fields[start:]) && c.fit(fields[i:]): // else the last field would be alone
+	case i == last-1 && !c.fit(fields[start:]) && c.fit(fields[i:]): // it begins the last line, with the last field
 		return false
 	}
 	return fields[i].Style == fields[i-1].Style

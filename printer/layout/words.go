@@ -208,16 +208,15 @@ func CheckAlarm(entry string) string {
 	return ""
 }
 
-// searched returns an entry as it is searched for in the result of [fold], where a space stands
-// before each word and nowhere else.
+// searched returns an entry as it is searched for in the result of [fold], where a space stands before each word and
+// nowhere else. Without that space it is found inside a word too: with *, or if a letter is of a script that joins
+// words.
 func searched(entry string) string {
 	part, inside := strings.CutPrefix(entry, "*")
 
 	part = strings.Trim(fold(part), "\n")
-	for _, r := range part {
-		if r != ' ' && (inside || joinsWords(r)) {
-			return strings.TrimPrefix(part, " ")
-		}
+	if inside || strings.ContainsFunc(part, joinsWords) {
+		return strings.TrimPrefix(part, " ")
 	}
 	return part
 }
@@ -245,8 +244,8 @@ func (a *Alarms) Match(s string) bool {
 
 // fold returns the words of s in small letters of normal width without accents, each after a space.
 // Punctuation becomes a line feed, which no phrase contains: "onion no, allergy" does not say "no
-// allergy". Only a hyphen or an apostrophe after a letter separates words like a space, because
-// nut-free is "nut free", and so is the one in d'allergie.
+// allergy". But a hyphen or an apostrophe after a letter separates words as a space does: nut-free is
+// "nut free", d'allergie is "d allergie".
 func fold(s string) string {
 	var b strings.Builder
 	inWord := false

@@ -21,13 +21,13 @@ import (
 // After an answer the interpreter is at the beginning of a command, nothing of an earlier connection is left to print,
 // and no answer is outstanding. The ticket is then proven by the same fence.
 func (s *Session) Hello(
-	ctx context.Context, want Kind, proven bool, limit time.Duration, waits func() error,
-) (Kind, error) {
+	ctx context.Context, want FenceKind, proven bool, limit time.Duration, waits func() error,
+) (FenceKind, error) {
 	start := time.Now()
 	s.expect(cmp.Or(want, ByID))
 
 	for step, nuls := 0, 0; ; step++ {
-		if step <= len(nulsBeforeHello) {
+		if step <= len(nulsBeforeHello) { // later steps only wait for the answer
 			if err := s.clear(ctx, nuls); err != nil {
 				return NoFence, err
 			}
@@ -61,10 +61,9 @@ func (s *Session) Hello(
 	}
 }
 
-// nextNULs is how many NULs precede the next question, after as many steps. proven: the printer has answered a fence
-// before. A device server puts received bytes in a buffer of its own, and a slow line behind it would be busy with
-// it for minutes. So the speed of the line is measured with the NULs of the step before, by the answer to DLE EOT
-// behind them.
+// nextNULs is how many NULs precede question step+1, counted from 0. proven: the printer has answered a fence before. A
+// device server puts received bytes in a buffer of its own, and a slow line behind it would be busy with it for
+// minutes. So the speed of the line is measured with the NULs of the step before, by the answer to DLE EOT behind them.
 func (s *Session) nextNULs(step int, proven bool) int {
 	most := maxNULsUnproven
 	if proven && s.rate > 0 {
@@ -105,7 +104,7 @@ func (s *Session) sendNULs(ctx context.Context, n int) error {
 
 // drainStatus notes which fence was answered, got, and waits until no further answer to GS r comes, if one may: several
 // were asked, or another connection left one unanswered. It could be taken for the answer behind the ticket.
-func (s *Session) drainStatus(ctx context.Context, got Kind) error {
+func (s *Session) drainStatus(ctx context.Context, got FenceKind) error {
 	s.mu.Lock()
 	done := s.statusAsked == 0 || s.by != NoFence && s.statusAsked == s.statusAnswered
 	s.mu.Unlock()
@@ -114,8 +113,9 @@ func (s *Session) drainStatus(ctx context.Context, got Kind) error {
 		return nil
 	}
 
-	// Not for ever: a device that is no printer may never stop sending.
-	over, seen := time.Now().Add(maxLateAnswers), 0 // so that the first look only counts
+	// Not for ever: a device that is no printer may never stop sending. The first call of more finds the answers so
+	// far, and the quiet time begins after it.
+	over, seen := time.Now().Add(maxLateAnswers), 0
 	more := func() bool {
 		was := seen
 		seen = s.statusAnswered + s.unexpected
@@ -148,8 +148,8 @@ func (s *Session) drainStatus(ctx context.Context, got Kind) error {
 func (s *Session) noteNoise() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := len(s.realTime)
-	s.noisy = s.noisy || s.statusAsked == 0 && asked > 0 && s.unexpected >= asked
+	answered := len(s.realTime)
+	s.noisy = s.noisy || s.statusAsked == 0 && answered > 0 && s.unexpected >= answered
 }
 
 // Noisy reports whether answers to GS r prove nothing on this connection.

@@ -147,8 +147,9 @@ func (s *Session) notAPrinter(heard []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	// More than the NULs ahead of a question: a status that says nothing is a NUL too.
-	if len(heard) > longestHeader && bytes.HasPrefix(s.first, heard) {
+	// The questions begin with longestHeader NULs, and a status of a printer may be a NUL too: only more bytes than
+	// these NULs show that our own are returned.
+	if len(heard) > longestHeader && bytes.HasPrefix(s.firstWritten, heard) {
 		s.program = "a program that returns what it is sent"
 	} else {
 		s.program = programIn(heard)

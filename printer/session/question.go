@@ -11,13 +11,13 @@ import (
 	"ticketrail/printer/escpos"
 )
 
-// A Kind is a command that the printer answers once it has processed everything before it.
-type Kind string
+// A FenceKind is a command that the printer answers once it has processed everything before it.
+type FenceKind string
 
 const (
-	NoFence  Kind = ""
-	ByID     Kind = "process_id" // GS ( H, function 48: returns the id when the data is printed
-	ByStatus Kind = "status"     // GS r 1: returns the paper status when it is reached in the buffer
+	NoFence  FenceKind = ""
+	ByID     FenceKind = "process_id" // GS ( H, function 48: returns the id when the data is printed
+	ByStatus FenceKind = "status"     // GS r 1: returns the paper status when it is reached in the buffer
 )
 
 // A fence is a question that the printer answers in order. Before a ticket it shows that the printer reads commands,
@@ -26,11 +26,11 @@ const (
 // printed; GS r when the printer comes to it in its buffer, which may be before the lines in front of it are on the
 // paper. That is the difference between confirmed and processed.
 type fence struct {
-	want Kind      // the answer after which no better one comes
-	got  Kind      // the best one so far
+	want FenceKind // the answer after which no better one comes
+	got  FenceKind // the best one so far
 	ids  [][4]byte // of GS ( H; only the answer to the first one is this fence's
 	lost bool      // another one was answered, and the first was not before it
-	nth  int       // the number of its GS r among those of the connection
+	nth  int       // the number of its GS r on the connection; if it is doubled, of the second one
 
 	at    time.Time        // of got
 	paper escpos.Condition // as reported in the answer to GS r
@@ -50,8 +50,8 @@ func (f *fence) acceptID(id [4]byte) {
 	}
 }
 
-// acceptStatus records the answer to the nth GS r of the connection, if it is the first for f, which may be nil: the
-// answer to a second one says nothing more about the lines ahead of the first.
+// acceptStatus records the answer to the nth GS r of the connection. It counts if f, which may be nil, asked that one
+// or an earlier one, and has no answer yet: a second one says nothing more about the lines ahead of the first.
 func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
 	if f != nil && f.got == NoFence && f.nth <= nth {
 		f.got, f.paper, f.at = ByStatus, paper, time.Now()
@@ -60,7 +60,7 @@ func (f *fence) acceptStatus(nth int, paper escpos.Condition) {
 
 // expect registers a fence with an id of its own. The one before is given up: its late answer proves nothing any
 // more.
-func (s *Session) expect(want Kind) {
+func (s *Session) expect(want FenceKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -72,53 +72,53 @@ func (s *Session) expect(want Kind) {
 
 // askAnother asks, once, with another id for a fence whose first one is not answered.
 func (s *Session) askAnother(ctx context.Context) error {
-	asked := s.fence
-	if asked.want != ByID || len(asked.ids) > 1 {
+	fence := s.fence
+	if fence.want != ByID || len(fence.ids) > 1 {
 		return nil
 	}
 
 	id := s.o.IDs.next()
 	s.mu.Lock()
-	asked.ids = append(asked.ids, id)
+	fence.ids = append(fence.ids, id)
 	s.mu.Unlock()
 
 	return inTime(s.Write(ctx, escpos.ProcessID(id), AnswerTimeout))
 }
 
 // question returns the bytes of the fence, and counts them as asked: they must be written. withStatus adds GS r to GS (
-// H, ahead of it, so that a printer that takes GS ( H for text has answered the other one already. The first GS r of a
-// connection is doubled, because the first answer may be to the question of an earlier connection or of another
-// program, with lines to print behind it.
+// H, ahead of it, so that a printer that takes GS ( H for text has answered the other one already. Until a hello is
+// answered, each GS r is doubled, and the first answer does not count: it may be to the question of an earlier
+// connection or of another program, with lines to print behind it.
 func (s *Session) question(withStatus bool) (b []byte) {
-	asked := s.fence
-	if asked.want == ByStatus || withStatus {
+	fence := s.fence
+	if fence.want == ByStatus || withStatus {
 		b = escpos.PaperStatus()
 		if s.by == NoFence {
 			b = append(b, b...)
 		}
 		s.mu.Lock()
 		if s.statusAsked == 0 {
-			s.unexpected = 0 // those of the probe: noteNoise has judged by them already
+			s.unexpected = 0 // those before the first GS r: noteNoise has judged by them already
 		}
 		s.statusAsked += len(b) / len(escpos.PaperStatus())
 		s.mu.Unlock()
 	}
 
-	if asked.want == ByID {
-		b = append(b, escpos.ProcessID(asked.ids[0])...)
+	if fence.want == ByID {
+		b = append(b, escpos.ProcessID(fence.ids[0])...)
 	}
 	return b
 }
 
-// answer waits for the answer to the fence and returns the fence that was answered, NoFence if none was. errLost: none
-// will be. An answer to GS r where GS ( H was wanted is believed when GS ( H is not answered soon after: its answer
-// comes when the data is printed, which may be later.
-func (s *Session) answer(ctx context.Context, within time.Duration) (Kind, error) {
-	asked := s.fence
-	err := s.waitNudging(ctx, within, asked.answered)
+// answer waits for the answer to the fence and returns its kind, NoFence if none came. errLost: none will come. If GS (
+// H was wanted and only GS r is answered, it waits idAfterStatus more, because GS ( H is answered only when the data is
+// printed. Then the answer to GS r counts.
+func (s *Session) answer(ctx context.Context, within time.Duration) (FenceKind, error) {
+	fence := s.fence
+	err := s.waitNudging(ctx, within, fence.answered)
 
 	if err == nil {
-		err = s.waitFor(ctx, idAfterStatus, func() bool { return asked.got == asked.want || asked.lost })
+		err = s.waitFor(ctx, idAfterStatus, func() bool { return fence.got == fence.want || fence.lost })
 	}
 	if err != nil && !TimedOut(err) {
 		return NoFence, err
@@ -126,10 +126,10 @@ func (s *Session) answer(ctx context.Context, within time.Duration) (Kind, error
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if asked.got == NoFence && asked.lost {
+	if fence.got == NoFence && fence.lost {
 		return NoFence, errLost
 	}
-	return asked.got, nil
+	return fence.got, nil
 }
 
 // Ask waits for the answer to DLE EOT 1, the first question on a connection.
@@ -201,8 +201,8 @@ func (s *Session) askStatus(ctx context.Context, within time.Duration, enough fu
 	return nil
 }
 
-// handle records replies and the end of the reading, and calls Foreign and Observe. The callbacks run
-// without s.mu, because they take a mutex of the device.
+// handle records replies and the end of the reading, and calls Foreign and Observe without s.mu, because they take a
+// mutex of the device.
 func (s *Session) handle(replies []escpos.Reply, err error) {
 	s.mu.Lock()
 	for _, r := range replies {
@@ -232,17 +232,17 @@ func (s *Session) handle(replies []escpos.Reply, err error) {
 func (s *Session) handleOne(r escpos.Reply) {
 	switch r.Kind {
 	case escpos.RealTimeReply:
-		asked := s.pending
-		if asked == 0 {
+		n := s.pending
+		if n == 0 {
 			return // asked by another client
 		}
 		s.pending = 0
-		s.reported[asked] = escpos.FromRealTime(asked, r.Byte)
+		s.reported[n] = escpos.FromRealTime(n, r.Byte)
 
 		// The older reports on the same conditions, from GS r and ASB, no longer count: the roll
 		// was changed since.
-		s.reported[0] &^= escpos.RealTimeConditions(asked)
-		s.asb &^= escpos.RealTimeConditions(asked)
+		s.reported[0] &^= escpos.RealTimeConditions(n)
+		s.asb &^= escpos.RealTimeConditions(n)
 	case escpos.AutoStatusReply:
 		s.pushed++
 		s.asb, s.reported = escpos.FromASB(r.ASB), [5]escpos.Condition{}
@@ -255,7 +255,7 @@ func (s *Session) handleOne(r escpos.Reply) {
 		s.statusAnswered++
 		s.reported[0] = escpos.FromPaper(r.Byte)
 		s.fence.acceptStatus(s.statusAnswered, s.reported[0])
-	case escpos.ProcessIDReply: // a late one too
+	case escpos.ProcessIDReply: // acceptID ignores the late one of an earlier fence
 		s.fence.acceptID(r.ID)
 	// Some Chinese boards answer GS ( H with 37 33 when the paper is out (NZPRINTER SDK).
 	case escpos.NoPaperReply:

@@ -4,8 +4,9 @@
 // first contact.
 //
 // Answers are told apart by their fixed bits alone, and an answer to DLE EOT does not say which n it belongs to. So a
-// session remembers its questions, in order, and asks nothing new while an old answer may still come. A status byte
-// no question asked for is counted: it means that GS r proves nothing on this connection.
+// session remembers its questions, in order, and asks nothing new while an old answer may still come. It also counts
+// the status bytes that no question asked for: if as many came as questions were asked, GS r proves nothing on this
+// connection; if one came since a ticket began, GS r does not prove that ticket.
 //
 // It knows no ticket's text and no configuration: package printer decides about a ticket by the answers.
 package session
@@ -36,33 +37,33 @@ type Session struct {
 
 	realTime []byte // the n of each DLE EOT n that is answered
 
-	by          Kind    // the fence that answered the hello, and proves the ticket; drainStatus sets it
-	unsent      []byte  // the rest that could not be written in time
-	wrote       int     // bytes handed over on this connection
-	nuls        int     // of them, those that complete a broken command
-	rate        float64 // bytes a second that the line takes, as measured; 0: not yet
-	answersLate bool    // it sends an answer only when it is sent something more, see waitNudging
+	by          FenceKind // the fence that answered the hello, and proves the ticket; drainStatus sets it
+	unsent      []byte    // the rest that could not be written in time
+	wrote       int       // bytes handed over on this connection
+	nuls        int       // of them, those that complete a broken command
+	rate        float64   // bytes a second that the line takes, as measured; 0: not yet
+	answersLate bool      // it sends an answer only when it is sent something more, see waitNudging
+	askedAt     time.Time // when DLE EOT was asked last
 
-	mu         sync.Mutex    // guards the fields below
-	first      []byte        // the first bytes written, at most heardLimit
-	program    string        // the program that answers, if it is no printer
-	changed    chan struct{} // closed and replaced after each read
-	err        error         // why the reading ended
-	pushed     int           // ASB replies
-	unexpected int           // replies to GS r that was not asked
-	noisy      bool          // as many unexpected ones as answers to DLE EOT: no answer to GS r can be told from these
-	model      []string      // in answer to GS I
-	unknown    bool          // bytes came that no printer sends
+	mu           sync.Mutex    // guards the fields below
+	firstWritten []byte        // at most heardLimit bytes; a program that returns them is no printer
+	program      string        // the program that answers, if it is no printer
+	changed      chan struct{} // closed and replaced after each read
+	err          error         // why the reading ended
+	pushed       int           // ASB replies
+	unexpected   int           // replies to GS r that was not asked
+	noisy        bool          // so many unexpected ones that an answer to GS r proves nothing
+	model        []string      // in answer to GS I
+	unknown      bool          // bytes came that no printer sends
 
 	pending byte // the n of the DLE EOT that is not answered yet; 0: none
-	askedAt time.Time
 
 	// The printer's reports, by the question that it answered. The newest report on a condition counts.
 	reported [5]escpos.Condition // in answer to DLE EOT n; 0 is everything else
 	asb      escpos.Condition
 
-	statusAsked, statusAnswered int // GS r, also answered in order
-	fence                       *fence
+	statusAsked, statusAnswered int    // GS r, also answered in order
+	fence                       *fence // set only by the holder of the device's lock, which reads it without mu
 }
 
 // Options are the facts that are known of the printer, and who is told of it.
@@ -71,8 +72,8 @@ type Options struct {
 	RealTime []byte // the n of each DLE EOT n that is answered, as far as is known
 	IDs      *IDs
 
-	// Foreign is called for each answer to another program, Observe with the conditions that the printer pushes, or
-	// reports while an answer is awaited. The reading goroutine calls both.
+	// The reading goroutine calls Foreign for each answer to another program, and Observe for the conditions that the
+	// printer pushes. The sender of a ticket calls Observe too, for the answers to its questions behind the ticket.
 	Foreign func()
 	Observe func(escpos.Condition)
 
@@ -221,8 +222,9 @@ func (s *Session) Write(ctx context.Context, b []byte, within time.Duration) err
 		return context.Cause(ctx)
 	}
 
+	// Before the bytes are written: a program that returns them may be read before Write ends.
 	s.mu.Lock()
-	s.first = append(s.first, b[:min(len(b), heardLimit-len(s.first))]...) // before the echo can come
+	s.firstWritten = append(s.firstWritten, b[:min(len(b), heardLimit-len(s.firstWritten))]...)
 	s.mu.Unlock()
 
 	b = slices.Concat(s.unsent, b) // the rest is among the first bytes already
@@ -261,7 +263,7 @@ func inTime(err error) error {
 func never() bool { return false }
 
 // By is the fence that answered the hello, and that proves the ticket; NoFence before, or if none did.
-func (s *Session) By() Kind { return s.by }
+func (s *Session) By() FenceKind { return s.by }
 
 // RealTime lists the n of each DLE EOT n that is answered.
 func (s *Session) RealTime() []byte { return s.realTime }

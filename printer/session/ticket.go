@@ -18,8 +18,8 @@ type Sending struct {
 	from int // where it begins in the bytes of the connection
 
 	unexpectedBefore int // status bytes that were not asked for
-	// stoppedAt is when the printer first reported that it needs a person.
-	stoppedAt time.Time
+	// blockedSince is when the printer first reported a condition under which nothing prints.
+	blockedSince time.Time
 }
 
 // A Pace is how long the slowest printer takes for its bytes.
@@ -90,27 +90,28 @@ func (t *Sending) sendChunk(b []byte, limit time.Duration) (took time.Duration, 
 	}
 }
 
-// needsPerson reports whether the printer has reported that it needs a person, as far as is known: with a full
-// buffer it may not read the question. Once WaitForPerson has passed since the first such report, it returns an error,
-// which wraps err. The ticket is in doubt then: its first lines may be on the paper, and the rest in the printer's
-// buffer prints when the person comes after all.
+// needsPerson reports whether the last report names a condition under which nothing prints. It asks nothing: with a
+// full buffer the printer may not read a question. Once WaitForPerson has passed since the first such report, it
+// returns an error, which wraps err. The ticket is in doubt then: its first lines may be on the paper, and the rest in
+// the printer's buffer prints when the person comes after all.
 func (t *Sending) needsPerson(err error) (bool, error) {
 	if !t.Blocked() {
 		return false, nil
 	}
 
-	if t.stoppedAt.IsZero() {
-		t.stoppedAt = time.Now()
+	if t.blockedSince.IsZero() {
+		t.blockedSince = time.Now()
 	}
-	if time.Since(t.stoppedAt) < t.o.WaitForPerson {
+	if time.Since(t.blockedSince) < t.o.WaitForPerson {
 		return true, nil
 	}
 	return true, fmt.Errorf("it is %s, and this was not fixed within %s: %w",
 		t.o.Trouble(t.Condition()), t.o.WaitForPerson, err)
 }
 
-// Stopped is the error if the printer reports that it must be switched off and on: the lines in its buffer are lost.
-func (s *Session) Stopped() error {
+// Unrecoverable is the error if the printer reports that it must be switched off and on: the lines in its buffer are
+// lost.
+func (s *Session) Unrecoverable() error {
 	if c := s.Condition(); c.Has(escpos.Unrecoverable) {
 		return fmt.Errorf("it stopped (it reports: %s)", c)
 	}
@@ -130,7 +131,7 @@ func (s *Session) Stopped() error {
 // second time. With GS r, whose answers are all alike, such a printer is noticed when the limit is over. An id tells
 // the answers apart: after half of the limit a printer that reports no trouble is asked with another one. Not
 // earlier, because a printer that is slow and keeps only the newest id answers only that one.
-func (t *Sending) Fence(left, limit time.Duration) (answered Kind, at time.Time, err error) {
+func (t *Sending) Fence(left, limit time.Duration) (answered FenceKind, at time.Time, err error) {
 	// The fence is registered only now: a status byte that came while the ticket was written is no answer to
 	// it. The ticket may have used up its time; the question gets its own, or a slow printer would fail here
 	// with everything printed.
@@ -200,11 +201,11 @@ func (t *Sending) await(limit time.Duration) error {
 }
 
 // askCondition asks for the status while the fence is unanswered, and reports whether it was answered. The error is
-// [Session.Stopped]: nothing that is still in the buffer prints any more, so there is no point in waiting.
+// [Session.Unrecoverable]: nothing that is still in the buffer prints any more, so there is no point in waiting.
 func (t *Sending) askCondition() (statusCame bool, err error) {
 	if len(t.realTime) > 0 && t.askStatus(t.ctx, AnswerTimeout, t.fence.answered) == nil {
 		t.o.Observe(t.Condition())
 		statusCame = true
 	}
-	return statusCame, t.Stopped()
+	return statusCame, t.Unrecoverable()
 }
