@@ -228,7 +228,7 @@ func TestAPrinterThatMovedAndHasAnotherFlawHasAFindingAndAdviceForEach(t *testin
 		for _, f := range (Station{Name: "bar", Device: &other, MovedAdvice: "put it there"}).Findings(now) {
 			got = append(got, f.ID+": "+f.Do)
 		}
-		d := cmp.Diff([]string{"station/bar/moved: put it there", "station/bar/" + id + ": " + other.Advice}, got)
+		d := cmp.Diff([]string{"station/bar/" + id + ": " + other.Advice, "station/bar/moved: put it there"}, got)
 		assert.True(t, d == "", d)
 	}
 }

@@ -177,15 +177,16 @@ func (p Station) Findings(now time.Time) (out []Finding) {
 	if device == nil || !device.Fine {
 		return out
 	}
-	if device.Moved != "" {
-		add("moved", Warn, time.Time{}, device.Moved, "", p.MovedAdvice)
-	}
+
 	if device.Advice != "" {
 		state, text := "advice", "works, but not as it should" // such as a late answer: no condition names it
 		if len(device.Conditions) > 0 {
 			state, text = device.Conditions[0], words(device.Conditions)
 		}
 		add(state, Warn, time.Time{}, text, "", device.Advice)
+	}
+	if device.Moved != "" {
+		add("moved", Warn, time.Time{}, device.Moved, "", p.MovedAdvice)
 	}
 
 	return out
