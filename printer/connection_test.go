@@ -13,6 +13,7 @@ import (
 
 	"ticketrail/deploy/assert"
 	"ticketrail/printer"
+	"ticketrail/printer/profile"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -109,6 +110,40 @@ func TestAPollShowsAHungPrinterAsHungAndSendsAWorkingOneNoHello(t *testing.T) {
 		r.wantState(printer.Hung)
 		hangs.Store(false)
 		time.Sleep(10 * time.Minute)
+		r.wantState(printer.Ready)
+	})
+}
+
+func TestAPrinterWithoutAStatusIsReadyOnlyWhenItHasAnsweredAHello(t *testing.T) {
+	// It answers GS ( H and no DLE EOT, so a poll that sends no hello hears nothing.
+	synctest.Test(t, func(t *testing.T) {
+		var silent atomic.Bool
+		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
+			if !silent.Load() {
+				answersIDs(c, all)
+			}
+		}}
+		r := newHarness(t, nil, s, func(d *printer.DeviceOptions, _ *printer.Options) {
+			d.Confirm, d.PollEvery = profile.ByProcessID, time.Minute
+		})
+		go r.d.Watch(r.t.Context())
+		r.wantAlone("A1", "confirmed")
+		asked := strings.Count(s.all(), theID)
+		time.Sleep(10 * time.Minute)
+		assert.Equal(t, strings.Count(s.all(), theID), asked, "a poll says hello to a printer that is ready")
+
+		silent.Store(true)
+		r.want("A2", "not ready")
+		since := r.wantState(printer.Busy).Since
+		time.Sleep(70 * time.Second)
+		again := r.wantState(printer.Busy).Since
+		assert.True(t, again.Equal(since), "a poll without an answer ends the state", since, again)
+
+		time.Sleep(time.Minute)
+		r.want("A2", "not ready")
+		r.wantState(printer.Hung)
+		silent.Store(false)
+		time.Sleep(2 * time.Minute)
 		r.wantState(printer.Ready)
 	})
 }

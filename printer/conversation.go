@@ -121,8 +121,9 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 }
 
 // check finds out whether the printer can print now, with the probe if its capability is not known. A poll asks only
-// questions that are answered at once: a hello would stand in the way of another client's printing. But a printer that
-// hung is sent the hello, because its status alone does not show that it prints again.
+// questions that are answered at once: a hello would stand in the way of another client's printing. But it sends the
+// hello if nothing else shows that the printer prints again: to one that hung, and to one without DLE EOT that is not
+// ready.
 func (d *Device) check(ctx context.Context, s *session.Session, poll, firstConnection bool) error {
 	if !d.can.answers() { // it must not be asked, never answered, or is not known
 		answers, err := s.AwaitStable(ctx, firstConnection && d.can.silent())
@@ -150,7 +151,9 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, firstConne
 		d.can.dropNoisyFence(ctx, s)
 	}
 
-	if err == nil && d.can.Fence != session.NoFence && (!poll || d.health.get().State == Hung) {
+	state, hasStatus := d.health.get().State, len(s.RealTime()) > 0
+	saysHello := !poll || state == Hung || !hasStatus && state != Ready
+	if err == nil && d.can.Fence != session.NoFence && saysHello {
 		err = d.hello(ctx, s)
 	}
 
@@ -158,7 +161,7 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, firstConne
 		return d.health.recordNoAnswer()
 	}
 
-	if err == nil && d.can.answers() {
+	if err == nil && d.can.answers() && (hasStatus || saysHello) {
 		d.health.observe(s.Condition())
 	}
 	return err
@@ -169,7 +172,8 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, firstConne
 func (d *Device) hello(ctx context.Context, s *session.Session) error {
 	got, err := s.Hello(ctx, d.can.Fence, true, session.HelloTimeout, func() error {
 		err := d.health.recordNotReady(s.Condition())
-		if err == nil && d.health.get().State != Hung { // hung until it answers
+		// Hung until it answers. Without DLE EOT it is not known to read anything, so it is not clearing.
+		if err == nil && d.health.get().State != Hung && len(s.RealTime()) > 0 {
 			d.health.set(Clearing, nil)
 		}
 		return err

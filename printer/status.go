@@ -14,8 +14,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A printer's health is for people: in "ticketrail status", in the metrics and in the log. Two states also
-// decide about the next connection: [NotAPrinter] is sent no ticket, and [Hung] is asked for a fence at each poll.
+// A printer's health is for people: in "ticketrail status", in the metrics and in the log. Three states also decide
+// about the next connection: [NotAPrinter] is sent no ticket, and a poll sends a hello to a printer that is [Hung], or
+// is not [Ready] and has no DLE EOT.
 // Whether a ticket came out is never decided here; attempts read the session's conditions themselves.
 
 // The states of a printer. Metrics and JSON show these words, so they must not change.

@@ -34,8 +34,8 @@ func (d *Device) Ask(ctx context.Context) Status {
 	return d.Status()
 }
 
-// poll asks once, if no ticket uses the printer. It never changes the result of a ticket, and asks only questions that
-// are answered at once: a hello would stand in the way of another client's printing. One that hung gets the hello too.
+// poll asks once, if no ticket uses the printer; [Device.check] says which questions. It never changes the result of a
+// ticket.
 func (d *Device) poll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
