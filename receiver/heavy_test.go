@@ -61,6 +61,33 @@ func TestABodyThatBreaksALimitOfOursPrintsAsText(t *testing.T) {
 	}
 }
 
+func TestOrdersBehindALimitOfTheParserAreStoredAndKeptOneByOne(t *testing.T) {
+	for _, ahead := range []string{
+		`"_trace":[` + strings.Repeat("0,", 300_000) + `0]`,
+		`"retryCount":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000),
+	} {
+		b := newTestbed(t, nil)
+		for i, c := range []struct{ order, retryCount, duplicate string }{
+			{"first", "0", "false"}, {"second", "0", "false"}, {"first", "1", "true"},
+		} {
+			body := `{` + ahead + `,"records":[{"id":"` + c.order + `","retryCount":` + c.retryCount + `,"items":[]}]}`
+			w := b.do(post([]byte(body)))
+			answer := w.Body.String()
+			assert.True(t, w.Code == 200 && strings.Contains(answer, `"duplicate":`+c.duplicate), ahead[:12], i, answer)
+		}
+
+		stored, kept := b.intake.requests(), b.rejected()
+		if len(stored) != 2 || len(kept) != 2 {
+			t.Fatalf("%.12s: %d are stored and %d kept", ahead, len(stored), len(kept))
+		}
+		for i, order := range []string{"first", "second"} {
+			raw := stored[i].Drafts[0].Ticket.Raw
+			assert.True(t, strings.HasPrefix(raw, "{"+ahead[:100]) && strings.HasSuffix(raw, "bytes more"), raw)
+			assert.True(t, strings.Contains(string(kept[i].Body), order) && kept[i].Code == "over_limit", kept[i].Code)
+		}
+	}
+}
+
 // requestOfItems is a request of n items that are as small as they can be.
 func requestOfItems(id string, n int) string {
 	return fmt.Sprintf(`{"records":[{"id":%q,"items":[%s{}]}]}`, id, strings.Repeat("{},", n-1))

@@ -242,8 +242,8 @@ func Anomalies() []Anomaly {
 	return []Anomaly{IDNotUUID, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey, OverLimit}
 }
 
-// wantedKey matches keys of a time for which a meal is wanted. It is narrower than the rule for printing: a requestedAt
-// may be the time of the retry, which must not print again.
+// wantedKey matches keys of a time for which a meal is wanted. Package plan prints times under more keys (wantedTime):
+// a requestedAt prints, but it may be the time of the retry, which must not print again.
 var wantedKey = regexp.MustCompile(
 	`(?i)^(?:promised?|due|pick_?up|collection|ready|wanted|delivery|serve|needed|eta)(?:_?(?:at|by|for|time|date))?$`)
 

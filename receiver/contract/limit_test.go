@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -65,7 +66,30 @@ func TestARequestHasAtMost300000Values(t *testing.T) {
 		body := values(maxValues - 5)
 		p, err := Open(body, Lenient)
 		assert.True(t, err == nil && p.ID == "a" && p.Cut && strings.HasSuffix(p.Records[0].Why,
-			": more than 300000 values in the request"), one, p.ID, p.Cut, err)
+			"body: more than 300000 values"), one, p.ID, p.Cut, err)
+	}
+}
+
+func TestTwoBodiesThatTheParserDoesNotReadToTheirEndAreTwoRequestsAndARetryIsNone(t *testing.T) {
+	values := `[` + strings.Repeat("0,", maxValues) + `0]`
+	deep := strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting)
+	for _, form := range []string{
+		`{"_trace":` + values + `,"records":[{"id":"ID","retryCount":0}],"serverRequestTimestamp":"2026-11-20"}`,
+		`{"retryCount":` + deep + `,"records":[{"id":"ID","_updatedAt" : "2026-11-20T19:30:00.5Z"}]}`,
+		`{"x":` + values + `,"records":[{"id":"ID"}]}`,
+		`{"records":[{"x":` + values + `,"id":"ID","retryCount":0}]}`,
+		`{"records":[{"retryCount":` + deep + `,"id":"ID"}]}`,
+		`{"records":[{"id":"ID"}],"x":` + deep + `}`,
+	} {
+		body := strings.Replace(form, "ID", "a", 1)
+		retry := strings.NewReplacer(`"retryCount":0`, `"retryCount":1`, "2026", "2027").Replace(body)
+		first, err := Open([]byte(body), Lenient)
+		again, _ := Open([]byte(retry), Lenient)
+		other, _ := Open([]byte(strings.Replace(form, "ID", "b", 1)), Lenient)
+		text := first.Records[0].Unreadable
+		assert.True(t, err == nil && first.Cut && strings.HasPrefix(text, body[:maxText]), form[:30], err)
+		assert.Contains(t, text, fmt.Sprintf(" … and %d bytes more", len(body)-maxText))
+		assert.True(t, first.ID == again.ID && first.ID != other.ID, form[:30], first.ID, again.ID, other.ID)
 	}
 }
 

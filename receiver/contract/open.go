@@ -43,7 +43,7 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 	}
 
 	if err == nil && repeats && isAmbiguous(envelope) {
-		request.setText(true, math.MaxInt) // it is JSON, and its text has no limit: at most a few times the body
+		request.setText(nil, math.MaxInt) // it is JSON, and its text has no limit: at most a few times the body
 		request.Anomalies = []Anomaly{DuplicateKey}
 		return request, nil
 	}
@@ -55,10 +55,10 @@ func Open(body []byte, mode Mode) (PrintRequest, error) {
 
 	switch {
 	case wrong != nil && wrong.limit:
-		request.setText(true, maxText)
+		request.setText(err, maxText)
 		request.Records[0].Why, request.Anomalies = "TOO MUCH FOR A TICKET – "+wrong.Error(), []Anomaly{OverLimit}
 	case mode == Text:
-		request.setText(err == nil, maxText)
+		request.setText(err, maxText)
 	case wrong != nil:
 		return PrintRequest{}, wrong
 	case err != nil:
@@ -134,7 +134,7 @@ func (p *PrintRequest) readItems() *Mismatch {
 	return nil
 }
 
-// isAmbiguous says whether the records of a body with a repeated key are there twice, or have such a key.
+// isAmbiguous says whether a body with a repeated key has the key records more than once, or repeats a key in them.
 func isAmbiguous(envelope Value) bool {
 	times, records := envelope.recordsKeys(), jsontext.Value(envelope.Get(FieldRecords).Text())
 	// The text was parsed, so it is valid unless an object in it repeats a key.

@@ -5,22 +5,27 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
 // maxText is how much of a body that cannot be read prints, in bytes: about 80 cm of paper.
 const maxText = 8000
 
-// setText makes p one unreadable record, of which at most so many bytes print. isJSON says that its body had no syntax
-// error. Its id is the first record's, else it is a hash of the text, so that a retry is recognised. The envelope stays
-// if the text is only its records: its other fields print as usual.
-func (p *PrintRequest) setText(isJSON bool, most int) {
+// retryMembers matches the members by which a retry differs, in a text that is as received.
+var retryMembers = regexp.MustCompile(`"(?:retryCount|_\w+|server\w+Timestamp)"\s*:\s*"?\d[-+.:\w]*"?`)
+
+// setText makes p one unreadable record, of which at most so many bytes print. After an error of the parser the text is
+// the body as received, because the order may be in its other part. Its id is the first record's, else it is a hash of
+// the text, so that a retry is recognised. The envelope stays if the text is only its records: its other fields print
+// as usual.
+func (p *PrintRequest) setText(parseErr error, most int) {
 	records := p.Envelope.Get(FieldRecords)
 	var text string
 	switch { // the records alone, if possible: the other fields may differ in a retry
-	case isJSON && p.Envelope.recordsKeys() == 1:
+	case parseErr == nil && p.Envelope.recordsKeys() == 1:
 		text = records.JSON()
-	case isJSON:
+	case parseErr == nil:
 		text, p.Envelope = p.Envelope.JSON(), nil
 	default:
 		p.Envelope = nil
@@ -34,7 +39,11 @@ func (p *PrintRequest) setText(isJSON bool, most int) {
 
 	p.ID, _ = CanonicalID(first.Get(FieldID).string())
 	if strings.TrimSpace(p.ID) == "" || len(p.ID) > MaxIDBytes {
-		digest := sha256.Sum256([]byte(text))
+		same := text // in a retry
+		if _, isLimit := parseErr.(*Mismatch); isLimit {
+			same = retryMembers.ReplaceAllString(text, "") // after another error of the parser there is no retry
+		}
+		digest := sha256.Sum256([]byte(same))
 		p.ID = "text-" + hex.EncodeToString(digest[:16])
 	}
 

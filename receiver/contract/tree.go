@@ -229,7 +229,7 @@ func (t *treeReader) value(key string) error {
 		return err
 	}
 	if t.depth == maxNesting-1 {
-		return overLimit(FieldRecords, tooDeep)
+		return overLimit("body", fmt.Sprintf("nested deeper than %d", maxNesting))
 	}
 
 	at, from := len(t.nodes), t.dec.InputOffset()-1
@@ -269,7 +269,8 @@ func (t *treeReader) parts(of jsontext.Kind) error {
 }
 
 // scalar reads a key, or a value that holds no others, and returns its text: a string without quotes and escapes. With
-// exactly, which is for ids, a string that is not valid Unicode is returned with its quotes and bytes as received.
+// exactly, which is for ids, a string that is not valid Unicode is returned as a quoted string of Go, so that ids that
+// differ stay different.
 func (t *treeReader) scalar(exactly bool) (string, error) {
 	value, err := t.dec.ReadValue()
 	if err != nil {
@@ -296,7 +297,7 @@ func (t *treeReader) scalar(exactly bool) (string, error) {
 
 func (t *treeReader) add(one node) error {
 	if len(t.nodes) == maxValues {
-		return overLimit(FieldRecords, fmt.Sprintf("more than %d values in the request", maxValues))
+		return overLimit("body", fmt.Sprintf("more than %d values", maxValues))
 	}
 	one.index, one.size = int32(len(t.nodes)), 1
 	t.nodes = append(t.nodes, one)
