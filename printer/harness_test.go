@@ -226,7 +226,7 @@ func (r *harness) wantState(state string) printer.Status {
 	return s
 }
 
-// leaveBehind sends what another program leaves behind, which broke off there.
+// leaveBehind sends the text of another program, which breaks off there.
 func (r *harness) leaveBehind(text string) {
 	r.t.Helper()
 	c, err := r.v.Dial(r.t.Context())

@@ -45,7 +45,7 @@ func (k *kitchen) begin() (first bool) {
 	return first
 }
 
-// happen makes the mishap happen, unless its end was begun without it: nobody would mend it.
+// happen makes the mishap happen, unless its end was begun without it: nothing would mend it.
 func (k *kitchen) happen(do func(*kitchen)) {
 	if k.begin() {
 		do(k)

@@ -161,8 +161,8 @@ func (h *health) recordNotReady(c escpos.Condition) error {
 }
 
 // states has the words for each state, and which condition puts a printer into it: the most urgent first,
-// the one that a person has to clear first. text stands in "the printer is ..."; empty: as the state. advice is what
-// kitchen staff can do; it names the first thing to try for someone who stands in front of the printer.
+// the one that a person has to clear first. text stands in "the printer is ..."; empty: as the state. advice is for
+// kitchen staff: the first thing to try for someone who stands in front of the printer.
 var states = []struct {
 	state        string
 	condition    escpos.Condition

@@ -17,8 +17,8 @@ import (
 )
 
 // Printable replaces the characters in s that the printer cannot print. Characters in one of its code pages or its
-// two-byte character set stay, and so does, if it prints images, every character that a font has: its line will be
-// drawn. The rest is replaced:
+// two-byte character set stay. If it prints images, every character that a font has stays too: its line will be drawn.
+// The rest is replaced:
 //
 //   - A word of which a letter is lacking is transliterated as a whole, because a word half in its own letters is
 //     unreadable. If it is not Latin, it stands between tildes (~Gong Bao Ji Ding~), which show the cook that the dish

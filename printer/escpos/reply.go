@@ -38,7 +38,7 @@ type Reply struct {
 // they are taken for other replies. (Fixed bits: Citizen CT-S310 manual 5.3.)
 type Parser struct {
 	asb   []byte // the bytes so far of an automatic status
-	block []byte // those of a block, its header first; empty outside of one
+	block []byte // the bytes so far of a block, its header first; empty outside of one
 	// ignored: it is no block of a printer. It is read to its end, and only its last bytes are kept.
 	ignored bool
 	// asbInBlock says that the automatic status began inside the block, which goes on after it.

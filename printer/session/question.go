@@ -86,9 +86,9 @@ func (s *Session) askAnother(ctx context.Context) error {
 }
 
 // question returns the bytes of the fence, and counts them as asked: they must be written. withStatus adds GS r to GS (
-// H, ahead of it, so that a printer that takes GS ( H for text has answered the other one already. Until a hello is
-// answered, each GS r is doubled, and the first answer does not count: it may be to the question of an earlier
-// connection or of another program, with lines to print behind it.
+// H, ahead of it, so that a printer that takes GS ( H for text has answered GS r already. Until a hello is answered,
+// each GS r is doubled, and the first answer does not count: it may be to the question of an earlier connection or of
+// another program, with lines to print behind it.
 func (s *Session) question(withStatus bool) (b []byte) {
 	fence := s.fence
 	if fence.want == ByStatus || withStatus {

@@ -1,7 +1,7 @@
 // Package session is one connection to a receipt printer: the bytes and questions written on it, which answers are
 // awaited, and the printer's reports. Nothing else changes its state. session.go has the connection, question.go the
-// questions and answers, hello.go what comes before a ticket, ticket.go the ticket and the wait behind it, probe.go the
-// first contact.
+// questions and answers, hello.go the question before a ticket, ticket.go the ticket and the wait behind it, probe.go
+// the first contact.
 //
 // Answers are told apart by their fixed bits alone, and an answer to DLE EOT does not say which n it belongs to. So a
 // session remembers its questions, in order, and asks nothing new while an old answer may still come. It also counts
@@ -40,7 +40,7 @@ type Session struct {
 	by          FenceKind // the fence that answered the hello, and proves the ticket; drainStatus sets it
 	unsent      []byte    // the rest that could not be written in time
 	wrote       int       // bytes handed over on this connection
-	nuls        int       // of them, those that complete a broken command
+	nuls        int       // the NULs among them, which complete a broken command
 	rate        float64   // bytes a second that the line takes, as measured; 0: not yet
 	answersLate bool      // it sends an answer only when it is sent something more, see waitNudging
 	askedAt     time.Time // when DLE EOT was asked last

@@ -39,8 +39,8 @@ type deviceConn struct {
 	writeErr error      // of the first write that failed after some bytes
 }
 
-// openFile opens a device or a file. O_NONBLOCK, because the open of a serial line may otherwise wait for a carrier
-// signal, and that of a pipe for its reader; O_NOCTTY, so that a line never becomes the daemon's terminal.
+// openFile opens a device or a file. O_NONBLOCK, because it may otherwise wait at a serial line for a carrier signal,
+// and at a pipe for its reader; O_NOCTTY, so that a line never becomes the daemon's terminal.
 func openFile(ctx context.Context, path string, flags int) (file *os.File, err error) {
 	if err = ctx.Err(); err == nil {
 		file, err = os.OpenFile(path, flags|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0o640)

@@ -77,9 +77,9 @@ func (s suite) run(t *testing.T) {
 	}
 }
 
-// testArrival: a ticket with a hole or with two lines exchanged is worse than no ticket. Many small writes,
-// because that is where a transport that loses the rest of a short write fails. A printer serves one client: what the
-// first connection leaves behind must not disturb the second.
+// testArrival: a ticket with a hole or with two lines exchanged is worse than no ticket. Many small writes, because
+// there a transport fails that loses the rest of a short write. A printer serves one client: nothing that the first
+// connection leaves behind may disturb the second.
 func (s suite) testArrival(t *testing.T) {
 	p := s.Working(t)
 	want := ""

@@ -113,7 +113,7 @@ func (p *Printer) Delay(perLine time.Duration) { p.setFaults(func(f *faults) { f
 // due. 0 ends it.
 func (p *Printer) CloseAfterIdle(d time.Duration) { p.setFaults(func(f *faults) { f.idle = d }) }
 
-// ClearAtReset makes each ESC @ take d, and lose what was received behind it by then.
+// ClearAtReset makes each ESC @ take d, and then clear the receive buffer.
 func (p *Printer) ClearAtReset(d time.Duration) { p.setFaults(func(f *faults) { f.resets = d }) }
 
 // ClearBuffer makes the printer lose its receive buffer and keep its connections: it restarts its engine, or a till

@@ -106,7 +106,7 @@ func (c *pipeConn) Read(b []byte) (int, error) {
 	return read, c.failed("read", err)
 }
 
-// failed says what failed, and that the printer has reset the connection.
+// failed is the error of doing something, and says that the printer has reset the connection if it has.
 func (c *pipeConn) failed(doing string, err error) error {
 	if err == nil {
 		return nil

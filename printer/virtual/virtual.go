@@ -69,9 +69,9 @@ type Options struct {
 	// Drawer: a buzzer is connected to the cash drawer connector, and ESC p sounds it. Without Drawer ESC p
 	// is a problem, because it would open a cash drawer.
 	Drawer bool
-	// Remembers: settings and an incomplete command stay when the client changes, as in most printers, and a question
-	// that an earlier client asked is answered to the one that is served then. Without it each client finds a reset
-	// printer, except that a command with data (an image) always waits for the rest of its data.
+	// Remembers: settings and an incomplete command stay when the client changes, as in most printers, and the answer
+	// to a question of an earlier client goes to the next one. Without it each client finds a reset printer, except
+	// that a command with data (an image) always waits for the rest of its data.
 	Remembers bool
 
 	// OnTicket is called with each ticket when it is complete, one at a time and before [Printer.Wait] counts
