@@ -193,7 +193,7 @@ export async function onlyAManagerSeesThePageForManagers(server, browser) {
 function crafted(n, text) {
   const at = new Date().toISOString();
   const wrong = [
-    { level: "fail", subject: text, text, do: text },
+    { level: "fail", subject: text, station: true, text, do: text },
     { level: "warn", subject: "disk", text, do: text },
   ];
   const station = { since: at, configured: true, pending: n, printing: 0, held: n };
@@ -207,13 +207,44 @@ function crafted(n, text) {
       { level: "ok", subject: "orders", text: "40 orders in the last hour; the last 1m ago" },
     ],
     stations: [
-      { ...station, name: text, state: n ? "down" : "up", advice: text },
+      { ...station, name: text, state: n ? "down" : "up" },
       { ...station, name: "bar", state: "up", pending: 0, held: 0 },
     ],
     tickets: Array.from({ length: n }, (_, i) => ticket(i + 1, i < n / 2 ? "held" : "pending")),
     printed: n ? [ticket(n + 1, "sent")] : [],
     rejects: n ? [{ id: 1, time: at, message: text, venue: text, device: text, address: "10.0.0.1" }] : [],
   };
+}
+
+export async function eachCardOfAStationHasItsOwnAdvice(server, browser) {
+  const state = crafted(2, "grill");
+  const wrong = { level: "fail", subject: "grill", station: true };
+  state.findings = [
+    { ...wrong, text: "held", do: "ticketrail printers resume grill" },
+    { ...wrong, text: "paper out", do: "put in a new roll" },
+    { ...wrong, text: "another program prints there", do: "give that program a printer of its own" },
+    { ...wrong, text: "2 tickets wait for your decision", do: "ticketrail jobs list --state held" },
+    { ...wrong, subject: "hot-line", text: "nobody is looking", do: "open http://box/screen/hot-line" },
+    { ...wrong, subject: "bar", text: "no longer in the configuration", do: "add it again, or ticketrail jobs move" },
+  ];
+  const [grill, bar] = state.stations;
+  Object.assign(grill, { state: "held", advice: "the advice of its first finding", hold: { since: state.at } });
+  bar.state = "orphan";
+  state.stations.push({ ...grill, name: "hot-line", kind: "screen", state: "down", hold: null });
+  const page = await watch(await browser.newPage());
+  await page.route("**/manage/api/**", (r) =>
+    r.fulfill({ json: r.request().url().endsWith("/state") ? state : { columns: 48, lines: [] } }),
+  );
+  await page.goto(server.url + "/");
+  await page.waitForSelector("#problems > li");
+  equal(await page.locator("#problems > li .do").allInnerTexts(), [
+    "Let it print again when it is ready.",
+    "Put in a new roll",
+    "Give that program a printer of its own",
+    "Decide below what becomes of them",
+    "Open its page on its tablet. A new tablet is paired below",
+    "Move its tickets to another station.",
+  ], "the advice");
 }
 
 export async function thePageForManagersHoldsWhateverComes(server, browser) {
@@ -266,9 +297,10 @@ export async function thePageForManagersIsInTheLanguageOfTheVenue(server, browse
   state.printed[0].reprint = true;
   state.stations[1].name = "茶";
   for (const [i, is] of ["up", "unknown", "held", "orphan"].entries())
-    state.stations.push({ ...state.stations[0], name: "魚" + i, state: is, stand_in: "9", advice: "" });
+    state.stations.push({ ...state.stations[0], name: "魚" + i, state: is, stand_in: "9" });
   state.findings = [
-    ...state.stations.map((s) => ({ level: "fail", subject: s.name, text: "1" })),
+    ...state.stations.map((s) => ({ level: "fail", subject: s.name, station: true, text: "1" })),
+    { level: "warn", subject: "4", text: "2", do: "ticketrail printers resume 4" },
     { level: "warn", subject: "2", text: "2", do: "ticketrail rejects" },
     { level: "ok", subject: "3", text: "3" },
   ];

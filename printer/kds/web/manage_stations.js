@@ -7,16 +7,6 @@ import { word } from "./words.js";
 
 const linkTo = (id, text) => el("p", { class: "do" }, el("a", { href: "#" + id, text }));
 
-function stationDo(s) {
-  if (s.state === "orphan") return el("p", { class: "do", text: word("manage_orphan_do") });
-  if (s.state === "held") return el("p", { class: "do", text: word("manage_held_do") });
-  if (s.state !== "down" && s.held) return linkTo("decide", word("manage_decide_do"));
-  if (s.kind === "screen") return linkTo("pairing", word("manage_screen_do"));
-  // A display that refuses tickets is tried every minute: nobody needs the command.
-  const advice = s.advice && s.advice.replace(/, then ticketrail printers resume .*/, "");
-  return advice && el("p", { class: "do" }, el("bdi", { text: upper(advice) }));
-}
-
 function findingHead(subject, level, since, state) {
   const urgency = level === "fail" ? "manage_needs_you" : "manage_look_at";
   const text = state ? stateName(state) : word(urgency);
@@ -34,13 +24,22 @@ function findingText(text, examples) {
   return el("div", {}, el("p", {}, el("bdi", { text: upper(text) })), ...lines);
 }
 
-// The advice of the command line names commands. Here the same is done with a tap.
-function findingDo(text, s) {
+// The advice of the command line names commands. Here the same is done with a tap. station is not set if the finding
+// is of something else.
+function findingDo(text, station) {
+  const { state, kind } = station || {};
   const box = el("div");
-  if (s) box.append(stationDo(s) || "");
+  if (state === "orphan") box.append(el("p", { class: "do", text: word("manage_orphan_do") }));
+  else if (text.startsWith("ticketrail printers resume"))
+    box.append(el("p", { class: "do", text: word("manage_held_do") }));
   else if (text.startsWith("ticketrail rejects")) box.append(linkTo("refused", word("manage_refused_do")));
   else if (text.startsWith("ticketrail jobs")) box.append(linkTo("decide", word("manage_decide_do")));
-  else if (text) box.append(el("p", { class: "do" }, el("bdi", { text })));
+  else if (kind === "screen") box.append(linkTo("pairing", word("manage_screen_do")));
+  else if (text) {
+    // A display that refuses tickets is tried every minute: the command is not needed.
+    const advice = station ? upper(text.replace(/, then ticketrail printers resume .*/, "")) : text;
+    box.append(el("p", { class: "do" }, el("bdi", { text: advice })));
+  }
   return box;
 }
 
@@ -65,7 +64,7 @@ function stationActs(name, hold, tickets, names) {
 
 // findingParts are the parts of the card of what is wrong, for draw.
 export const findingParts = (state, configured) => (f) => {
-  const s = state.stations.find((x) => x.name === f.subject && (x.state !== "up" || x.held || x.advice));
+  const s = f.station && state.stations.find((x) => x.name === f.subject);
   const tickets = state.tickets
     .filter((t) => s && t.station === s.name && (t.state === "pending" || t.state === "held"))
     .sort((a, b) => a.id - b.id)
@@ -76,7 +75,7 @@ export const findingParts = (state, configured) => (f) => {
     f.level === "fail" ? "bad" : "warn",
     [findingHead, f.subject, f.level, s && s.since, s && s.state !== "up" && s.state],
     [findingText, f.text + (f.detail ? " (" + f.detail + ")" : ""), f.examples || []],
-    [findingDo, f.do || "", s && { state: s.state, held: s.held, advice: s.advice, kind: s.kind }],
+    [findingDo, f.do || "", s && { state: s.state, kind: s.kind }],
     [stationActs, f.subject, s && s.hold && s.hold.since, stopped ? tickets : [], configured],
   ];
 }
