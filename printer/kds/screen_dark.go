@@ -81,7 +81,7 @@ func (p screenBackup) Print(ctx context.Context, d ticket.Delivery,
 	if p.s.o.StorePaper != nil && !p.s.live() && p.s.o.Board.NeedPaper() {
 		return "", ticket.NotReady(errShownFirst)
 	}
-	// own is for the card: that the screen is down is said on paper only.
+	// Only the paper says that the screen is down. The card is made of own, and ComesOut clears its For and Down.
 	own := d
 	if len(d.RefusedBy) == 0 { // else For is the station that refused it
 		d.Down = "screen"

@@ -195,7 +195,8 @@ func (s *Screen) Confirm(id string, jobs []uint64) {
 	}
 
 	for _, job := range jobs {
-		// mu is held, so that forget, which takes it, comes after this for a card that is withdrawn meanwhile.
+		// The state is read under mu: if the backup takes this card off now, its call of forget waits for mu and then
+		// removes the confirmation that is noted here.
 		if state, ok := s.o.Board.State(job); !ok || state == board.Elsewhere {
 			continue
 		}

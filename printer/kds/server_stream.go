@@ -145,7 +145,7 @@ func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 // sendHello tells the page the tag of the setup, which makes a page of another one reload itself, and gives it a first
 // heartbeat, which makes it confirm its cards at once.
 func (st *stream) sendHello() error {
-	body, _ := json.Marshal(map[string]any{"setup": st.view.Tag, "beat": st.view.Beat})
+	body, _ := json.Marshal(map[string]string{"setup": st.view.Tag})
 	_, _ = io.WriteString(st.out, streamRetry)
 	st.writeEvent("hello", "", body)
 	return st.sendBeat()

@@ -14,8 +14,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Three locks, taken in this order: a board's write, the pass's write (through publish), mu. write
-// serialises changes and is held while the disk works; mu is never held over anything that can block.
+// The order of the locks: a board's write, the pass's write (through publish), Board.mu, Pass.mu; Orders.mu alone. A
+// write serialises changes and is held while the disk works. No mu is held over anything that can block.
 
 // BoardOptions configure a board. Station and KV are required; two boards must not share a KV.
 type BoardOptions struct {
@@ -188,7 +188,7 @@ func (b *Board) newRecord(d ticket.Delivery, was *entry) (record, error) {
 // is held.
 func (b *Board) change(ctx context.Context, jobs []uint64, f func(*record) bool) (err error) {
 	if b.paperUnknown {
-		// It closes the cards that are on paper. One that cannot be read must not keep cooks from the others.
+		// It notes which cards are on paper. One that cannot be read must not keep cooks from the others.
 		_, failed := b.readUnprinted()
 		b.paperUnknown = failed != nil
 	}

@@ -67,13 +67,13 @@ func (b *builder) order() *Order {
 const tableArrow = " → "
 
 // describe fills in the fields that earlier cards left empty: one till sends the server's name, another does not.
-// DineIn is as the last card says; Rush, Requests and AlsoAt are of all cards.
+// DineIn follows from Type; Rush, Requests and AlsoAt are of all cards.
 func (b *builder) describe(o *Order, m *member) {
 	t := m.t
 	if now := table(t); now != "" && o.Table != "" { // the guests may have changed tables
 		first, _, _ := strings.Cut(o.Table, tableArrow)
 		at, was := strings.TrimPrefix(now, "Table "), strings.TrimPrefix(first, "Table ")
-		if o.Table = first; !strings.EqualFold(at, was) { // the word depends on the type, the case on the till
+		if o.Table = first; !strings.EqualFold(at, was) { // one till writes B10, another one b10
 			o.Table += tableArrow + at
 		}
 	}
@@ -101,13 +101,13 @@ func (b *builder) describe(o *Order, m *member) {
 }
 
 // band describes the lines that the card cancels or the card that it replaces; nil if there are none.
-func (b *builder) band(i int) *Void {
+func (b *builder) band(i int) *Band {
 	m := &b.g.members[i]
 	if !mustAck(m.t) {
 		return nil
 	}
 
-	v := &Void{Job: m.rec.Job, Clock: ticket.Clock(m.t.Received, m.t.Zone), Changed: m.t.Changed != nil,
+	v := &Band{Job: m.rec.Job, Clock: ticket.Clock(m.t.Received, m.t.Zone), Changed: m.t.Changed != nil,
 		Whole: m.t.Void && len(m.t.Lines) == 0, AckedAt: m.rec.AckedAt}
 	lineAboveIsVoid := false
 	for _, l := range m.t.Lines {
@@ -117,8 +117,8 @@ func (b *builder) band(i int) *Void {
 		lineAboveIsVoid = l.Void
 	}
 
-	// The card that was bumped last before this void came. A replaced card was bumped before it was replaced if its
-	// DepartedBy says who did that: removeReplaced keeps it.
+	// The time of the last bump before this card came. Only a bump sets DepartedBy, and removeReplaced keeps it, so a
+	// replaced card that has it was bumped before.
 	bumpedAt := int64(0)
 	for j := range b.g.members {
 		card := &b.g.members[j]

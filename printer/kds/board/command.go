@@ -64,7 +64,7 @@ const (
 	Done           Outcome = "done"     // done now, or by an earlier delivery of the same command
 	Already        Outcome = "already"  // it is already so
 	Conflict       Outcome = "conflict" // it has changed since the version that the cook saw
-	Unacknowledged Outcome = "unread"   // a cancellation, a change or an allergy is not acknowledged
+	Unacknowledged Outcome = "unread"   // a cancellation, a change or an allergy must be acknowledged first
 	TooLate        Outcome = "too_late" // the last change is too old to be undone
 	Gone           Outcome = "gone"     // there is no such order, ticket, item or part
 )

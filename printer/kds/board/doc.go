@@ -8,7 +8,7 @@
 //     scripts a Card is the drawing of a whole order.)
 //   - Order: the unit that pages show: the cards of one order that are together on a board, or that left it together.
 //     Orders are never stored; they follow from the cards.
-//   - Void: a ticket that cancels lines, or replaces another one. The order has a band for it.
+//   - Band: the strip on an order for a ticket that cancels lines, or replaces another one. In JSON it is a void.
 //   - Pass: a screen that shows the orders of several boards, with every part of them.
 //   - Part: the tickets that one station has of an order, also a station without a screen. A pass asks the queue
 //     for the tickets that came in one request with a card of its boards, and for the tickets of later requests

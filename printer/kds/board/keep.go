@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// MaxKept is how many cards off the board it keeps in memory for an order that is not finished, or for
-	// a pass: a kitchen's evening; and maxKeptFor for how long.
+	// MaxKept and maxKeptFor limit how many cards off the board stay in memory, and for how long, for an order that is
+	// not finished or for a pass: a kitchen's evening. Cards that can be recalled stay in any case.
 	MaxKept    = 1000
 	maxKeptFor = 12 * time.Hour
 	// storedFor is how long a card stays stored after it left the board, for its timeline.

@@ -269,7 +269,7 @@ func pageLines(orders, recall []*Order) (out []string) {
 			out = append(out, fmt.Sprint(v.Job, " acked ", v.AckedAt != 0))
 		}
 		for _, k := range o.Tickets {
-			if slices.ContainsFunc(o.Voids, func(v Void) bool { return v.Job == k.Job }) {
+			if slices.ContainsFunc(o.Voids, func(v Band) bool { return v.Job == k.Job }) {
 				continue
 			}
 			out = append(out, fmt.Sprint(k.Job, [2]bool{k.Items[0].Done, k.Items[1].Done}))

@@ -57,7 +57,7 @@ type Order struct {
 	AlarmAckedAt int64   `json:"alarm_acked_at,omitempty"`
 	MustAckVoid  bool    `json:"must_ack_void,omitempty"`
 	MustAckAlarm bool    `json:"must_ack_alarm,omitempty"`
-	Voids        []Void  `json:"voids,omitempty"`
+	Voids        []Band  `json:"voids,omitempty"`
 	// BumpedClock is when the order that it adds to was bumped; empty if it is the whole order.
 	BumpedClock string `json:"bumped_clock,omitempty"`
 
@@ -89,8 +89,8 @@ type Alarm struct {
 	Job  uint64 `json:"job"`
 }
 
-// A Void is the band on an order for a ticket that cancels something, or replaces another one: it must be read.
-type Void struct {
+// A Band is the strip on an order for a ticket that cancels something, or replaces another one: it must be read.
+type Band struct {
 	Job     uint64   `json:"job"`
 	Clock   string   `json:"clock,omitempty"`
 	Changed bool     `json:"changed,omitempty"` // it replaces a ticket

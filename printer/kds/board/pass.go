@@ -194,7 +194,7 @@ func (x *Pass) publish() {
 
 // isOver says that nothing of an order is wanted any more, and that its stations have acknowledged it.
 func isOver(o *Order) bool {
-	return o.Cancelled && len(o.Voids) > 0 && !slices.ContainsFunc(o.Voids, func(v Void) bool { return v.AckedAt == 0 })
+	return o.Cancelled && len(o.Voids) > 0 && !slices.ContainsFunc(o.Voids, func(v Band) bool { return v.AckedAt == 0 })
 }
 
 // finish completes an order as the pass shows it.

@@ -10,7 +10,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// requestJobs are the jobs that the queue has of one request.
+// requestJobs are the jobs that the queue has of the orders of one request, with those of later requests of their
+// checks.
 type requestJobs struct {
 	jobs  []uint64 // of the cards for which it was asked
 	list  []Sibling
@@ -208,7 +209,7 @@ func partTickets(g *group, o *Order, list []Sibling) (out []*partTicket) {
 	return out
 }
 
-// sameOrder says whether a ticket of the same request belongs to the group: a request can have two orders.
+// sameOrder says whether a ticket of the list belongs to the group: a request can have two orders.
 func sameOrder(g *group, t *ticket.Ticket) bool {
 	if g.check != "" && t.Check != "" {
 		return ordinary(t) && g.check == t.Check
@@ -269,10 +270,11 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 // addJob adds a job that is on no board of the pass. A ticket that was voided since is not waited for, wherever it is;
 // but a ticket that voids something itself must come out.
 //
-//	dishes              it voids   result
-//	all voided          no         gone, unless its request has more jobs or its job is cancelled
-//	none is wanted      yes        by the state of its job; once it came out, gone
-//	some, or no dishes  no         by the state of its job; once it came out, out
+//	dishes            it voids    result
+//	all voided        no          gone, unless its request has more jobs or its job is cancelled
+//	none is wanted    yes         by the state of its job; once it came out, gone
+//	some are wanted   yes or no   by the state of its job; once it came out, out
+//	it has none       no          by the state of its job; once it came out, out
 func (x *Pass) addJob(p *Part, c *partTicket) {
 	job := c.sibling
 	wanted, _, voided := c.count()

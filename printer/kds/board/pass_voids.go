@@ -48,9 +48,9 @@ func newPartTicket(of partTicket, items []Item, finished bool) *partTicket {
 const maxNetted = 1000
 
 // netVoids takes voided quantities off the dishes of the same part. Of an order with more than maxNetted dishes and
-// voids all voids stay. Dishes that a cook has finished are first, then the oldest: if a void meant another one, the
-// order is ready too late, not too early. A part that was ticked at the pass is not finished for this, or the void
-// would move to a dish that was just ticked.
+// voids all voids stay. A void takes from finished dishes first, then from the oldest: if it meant one that is still
+// awaited, the order is ready too late, not too early. Dishes of a part that was ticked at the pass do not count as
+// finished: else a tick would change from which dish a void takes.
 func netVoids(tickets []*partTicket) {
 	var voids, finished, awaited []*netItem
 	for _, p := range tickets {
@@ -147,8 +147,8 @@ func (p *partTicket) lines() (out []PartLine) {
 	return out
 }
 
-// nothingWanted reports whether nothing of the ticket is wanted any more: all its dishes were voided, or it is a change
-// that lists none. A ticket with only notes is still wanted. It is asked of a ticket with a card only.
+// nothingWanted reports whether nothing of a ticket with a card is wanted: all its lines are voids or voided, or it is
+// a change that lists no dish. A ticket with only notes is wanted.
 func (p *partTicket) nothingWanted() bool {
 	wanted, _, _ := p.count()
 	return wanted == 0 && (p.card.Changed || len(p.card.Items) > 0)

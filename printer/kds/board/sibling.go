@@ -6,8 +6,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// A Sibling is a job that the queue made from the same request as a card, at any station of the
-// kitchen. A pass derives from it the state of the parts of an order that no board has.
+// A Sibling is a job of the same order as a card, at any station of the kitchen: it came with the request of the card,
+// or with a later request of its check. A pass derives from it the state of the parts of an order that no board has.
 type Sibling struct {
 	Job    uint64
 	Routed string // the station to which the plan sent the ticket
@@ -34,10 +34,10 @@ const (
 	OnBoard SiblingKind = "screen"  // a kitchen screen
 )
 
-// Siblings returns the jobs that came with the same requests and for the same orders as the given ones, with these, in
-// the order of their ids: see [queue.Siblings]. It leaves out stations that the pass leaves out, and a job that it does
-// not know any more. It may block for as long as a read of the database takes, and is called by one goroutine at a
-// time.
+// Siblings returns the jobs of the same orders as the given ones, with these: those of their requests, in the order of
+// [queue.Siblings], and those of later requests of their checks. It leaves out stations that the pass leaves out, and a
+// job that it does not know any more. It may block for as long as a read of the database takes, and is called by one
+// goroutine at a time.
 type Siblings func(jobs []uint64) ([]Sibling, error)
 
 // Card returns how far the card of a job is, also up to 48 hours after it left the board: its state and its

@@ -105,7 +105,7 @@ async function everyState(page, server, check) {
   page.wrong = [];
   server.refuse.add("/shown");
   await passes(page, SILENCE);
-  await page.waitForSelector("body.notlive.polling", { timeout: PATIENCE });
+  await page.waitForSelector("body.notlive.usable", { timeout: PATIENCE });
   await check("NOT LIVE, and not heard");
   await page.keyboard.press("h");
   await page.waitForSelector("dialog .content *");
@@ -115,7 +115,7 @@ async function everyState(page, server, check) {
   await live(page);
   await server.kill();
   await passes(page, SILENCE);
-  await page.waitForSelector("body.notlive:not(.polling)", { timeout: PATIENCE });
+  await page.waitForSelector("body.notlive:not(.usable)", { timeout: PATIENCE });
   await check("NOT LIVE without a server");
   await server.start();
   await live(page);

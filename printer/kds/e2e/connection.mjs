@@ -39,7 +39,7 @@ export async function aServerThatHangsIsShownAsNotLive(server, browser) {
     await page.waitForSelector("body.notlive", { timeout: PATIENCE });
     assert(Date.now() - start < NOT_LIVE_WITHIN, "NOT LIVE after " + (Date.now() - start) + " ms");
     // For a moment the page may know only that it is not heard, and take presses.
-    await page.waitForSelector("body.notlive:not(.polling)", { timeout: PATIENCE });
+    await page.waitForSelector("body.notlive:not(.usable)", { timeout: PATIENCE });
     await page.keyboard.press("1");
     await page.keyboard.press("Enter");
   } finally {
@@ -138,7 +138,7 @@ export async function withoutAStreamThePagePolls(server, browser) {
   await page.route("**/events?*", (route) => route.abort());
   await page.goto(server.url + "/screen/hot-line");
   await passes(page, SILENCE);
-  await page.waitForSelector("body.notlive.polling", { timeout: PATIENCE });
+  await page.waitForSelector("body.notlive.usable", { timeout: PATIENCE });
   await server.put("hot-line", order(2));
   await until("it asked", async () => (await heads(page)).length === 2);
   assert(/NOT LIVE since/.test(await page.innerText("#cover")), "and says that it is not live");

@@ -139,10 +139,10 @@ export async function aPageWhosePostsFailIsNotLive(server, browser) {
 
   server.refuse.add("/shown");
   await passes(page, SILENCE);
-  await page.waitForSelector("body.notlive.polling", { timeout: PATIENCE });
+  await page.waitForSelector("body.notlive.usable", { timeout: PATIENCE });
   await server.kill(); // no order arrives any more, and the page says so
   await passes(page, SILENCE);
-  await page.waitForSelector("body.notlive:not(.polling)", { timeout: PATIENCE });
+  await page.waitForSelector("body.notlive:not(.usable)", { timeout: PATIENCE });
   assert(/No connection/.test(await page.innerText("#cover")), "it says why it is not live now");
   page.wrong = []; // the answers that were refused
 }

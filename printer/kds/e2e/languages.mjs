@@ -77,7 +77,7 @@ export async function theTextsOfAScreenAreInItsLanguageAndLegible(server, browse
     page.wrong = [];
     server.refuse.add("/shown");
     await passes(page, SILENCE);
-    await page.waitForSelector("body.notlive.polling", { timeout: PATIENCE });
+    await page.waitForSelector("body.notlive.usable", { timeout: PATIENCE });
     await check("not live");
     server.refuse.delete("/shown");
     await live(page);

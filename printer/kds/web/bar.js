@@ -2,7 +2,7 @@
 // another page. Each kind of news has a sound.
 
 import { byId, el, removeChildren, setText } from "./dom.js";
-import { courseName, nameOf, sinceOf, unreadBand } from "./store.js";
+import { courseName, nameOf, sinceOf, waitingBand } from "./store.js";
 import { age, clock, now } from "./time.js";
 import { word } from "./words.js";
 
@@ -48,7 +48,7 @@ export class Bar {
   kindsOf(o) {
     const { board, setup } = this.app;
     const is = {
-      void: unreadBand(o),
+      void: waitingBand(o),
       allergy: o.must_ack_alarm,
       ready: setup.pass && o.ready,
       late: board.level(o) === "late",
@@ -82,8 +82,8 @@ export class Bar {
     }
   }
 
-  // acknowledge notes that a cook has looked at an order. A void or an allergy needs its own button.
-  acknowledge(key) {
+  // noteLooked notes that a cook has looked at an order. A void or an allergy needs its own button.
+  noteLooked(key) {
     this.read.set(key, ["ready", "late", "new"]);
   }
 

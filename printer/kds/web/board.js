@@ -6,7 +6,7 @@ import { partChip } from "./cards.js";
 import { Columns } from "./columns.js";
 import { GAP } from "./divide.js";
 import {
-  fireOf, fireText, isLater, jobsOf, nameOf, sinceOf, tableOf, unreadBand,
+  fireOf, fireText, isLater, jobsOf, nameOf, sinceOf, tableOf, waitingBand,
 } from "./store.js";
 import { age, now } from "./time.js";
 import { word } from "./words.js";
@@ -140,7 +140,7 @@ export class Board {
     const { pass } = this.app.setup;
     const marks = el("span", { class: "marks" });
     if ((o.alarms || []).length) marks.append(el("span", { class: "alarm", text: "⚠ " + word("allergy") }));
-    const band = o.cancelled ? "cancelled" : unreadBand(o);
+    const band = o.cancelled ? "cancelled" : waitingBand(o);
     if (band) marks.append(el("span", { class: "voided", text: word(band) }));
     if (o.rush) marks.append(el("span", { class: "badge rush", text: word("rush") }));
     for (const p of (!o.cancelled && o.parts) || []) marks.append(partChip(p));
@@ -183,7 +183,8 @@ export class Board {
     }
   }
 
-  // pageWidth is from one page of rows to the next: the board's width without its margins, and the gap of a column.
+  // pageWidth is from one page of rows to the next: the board's width, less two margins, plus the gap of a column. Each
+  // of them is GAP.
   pageWidth() {
     return this.node.clientWidth - GAP;
   }
@@ -335,7 +336,7 @@ export class Board {
       this.update();
     }
     this.newSince.delete(key);
-    this.app.bar.acknowledge(key);
+    this.app.bar.noteLooked(key);
     if (focus) this.focusSelected();
   }
 

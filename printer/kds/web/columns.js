@@ -5,12 +5,12 @@ import { el, removeChildren } from "./dom.js";
 import { Card, itemElement } from "./cards.js";
 import { GAP, columnsOf, divide, isInside, place } from "./divide.js";
 import { Places } from "./places.js";
-import { nameOf, unreadBand } from "./store.js";
+import { nameOf, waitingBand } from "./store.js";
 import { word } from "./words.js";
 
 const WIDTH = 11.5; // of a column at least, in letters' heights: a name and its table fit on one line
-// What a row or a button grows at most, where a column has some left: pixels, and a part of the letters' size, so that
-// the rows of small letters do not look stretched.
+// How much a row or a button grows at most, in a column that has pixels left: GROWTH pixels, and not more than this
+// part of the letters' size, so that the rows of small letters do not look stretched.
 const GROWTH = 12;
 const GROWTH_OF_SIZE = 0.6;
 
@@ -49,7 +49,8 @@ export class Columns {
       this.takeSizes(cards, to);
       return columnsOf(cards, to.height, true) <= to.perPage;
     };
-    // Larger letters need more room, except where they make columns fewer and wider: a search for each number.
+    // Of the sizes with one number of columns the larger ones need more room. With fewer, wider columns a larger size
+    // may need less, so each number of columns is searched alone, the largest letters first.
     const sizes = new Map();
     for (let s = most; s >= least; s -= 0.5) {
       const { perPage } = this.geometry(s);
@@ -93,7 +94,7 @@ export class Columns {
       const [old, m] = [this.cards.get(card.order.key), this.moved.get(card.order.key)];
       // A button with a new meaning is like another card under the finger.
       if (old && m && String(old.act) !== String(card.act)) m.at = performance.now();
-      card.drawn = card.foot.parentNode.outerHTML; // with its head
+      card.drawn = card.foot.parentNode.outerHTML; // the whole card, as takeSizes has drawn it
       // Elements that would be the same stay: a finger may be on them, and its press would be lost.
       if (old && old.drawn === card.drawn)
         for (const k of ["blocks", "foot", "cut", "segments"]) card[k] = old[k];
@@ -274,7 +275,7 @@ function shell(card, part, of, ...nodes) {
   return el(
     part === 1 ? "article" : "section",
     {
-      class: "card" + (unreadBand(o) ? " voiding" : "") + (part > 1 ? " continuation" : ""),
+      class: "card" + (waitingBand(o) ? " voiding" : "") + (part > 1 ? " continuation" : ""),
       tabindex: "-1",
       data: { key: o.key },
       "aria-label": nameOf(o) + (of > 1 ? ", " + word("part_of", { part, of }) : ""),

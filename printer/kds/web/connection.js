@@ -129,12 +129,12 @@ export class Connection {
       if (this.stream && this.stream.readyState === 1) this.handler.onLive(wasLive);
       return;
     }
-    const isDeaf = serverDeaf && !serverSilent; // if both, say the worse: without a sign of it no new orders are shown
-    if (!this.notLive || isDeaf !== this.wasDeaf) this.handler.onNotLive(this.liveUntil, isDeaf);
+    const onlyDeaf = serverDeaf && !serverSilent; // if it is silent too, new orders are not shown: that is said
+    if (!this.notLive || onlyDeaf !== this.wasDeaf) this.handler.onNotLive(this.liveUntil, onlyDeaf);
     if (!this.notLive) this.polledAt = 0;
     if (!this.notLive && serverSilent) this.open();
     this.notLive = true;
-    this.wasDeaf = isDeaf;
+    this.wasDeaf = onlyDeaf;
     // A stream that opened and stays silent is of no use.
     if (serverSilent && t - this.openedAt > 2 * this.beat) this.open();
     if (t - this.polledAt > this.beat) this.poll();

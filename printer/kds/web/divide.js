@@ -68,11 +68,11 @@ export function divide(card, room, height) {
 export const isInside = (blocks, i) =>
   i > 0 && i < blocks.length && blocks[i].item && blocks[i].item === blocks[i - 1].item;
 
-// cut returns how far the blocks from one on fit into most pixels. It keeps an item together unless that
-// would leave much of a column empty.
-function cut(blocks, from, most, height) {
+// cut returns the end of the blocks that fit into room pixels, beginning with the block from. It keeps an item together
+// unless that would leave much of a column empty.
+function cut(blocks, from, room, height) {
   let to = from;
-  while (to < blocks.length && heightOf(blocks, from, to + 1) <= most) to++;
+  while (to < blocks.length && heightOf(blocks, from, to + 1) <= room) to++;
   if (to === blocks.length && to > from + 1) to--; // the foot never stands alone
   let start = to;
   while (start > from && isInside(blocks, start)) start--;

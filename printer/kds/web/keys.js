@@ -73,7 +73,7 @@ export function runAction(app, action, event) {
     return board.update();
   }
   if (panels.open) return panels.runAction(action);
-  if (document.body.classList.contains("notlive") && !document.body.classList.contains("polling")) return;
+  if (document.body.classList.contains("notlive") && !document.body.classList.contains("usable")) return;
   const isButton = event.target.closest && event.target.closest("#bar, #board button:not(.row)");
   if (action === "bump" && isButton) return false;
   const m = /^select_(\d+)$/.exec(action);

@@ -182,7 +182,7 @@ class App {
   }
 
   onLive(wasLive) {
-    document.body.classList.remove("notlive", "polling");
+    document.body.classList.remove("notlive", "usable");
     this.setLive("live", "is");
     if (!wasLive) this.scheduleRefresh();
   }
@@ -196,18 +196,20 @@ class App {
     byId("live").className = look;
   }
 
-  // onNotLive: isDeaf says that orders arrive here, and the server does not take this page's answers.
-  onNotLive(since, isDeaf) {
-    this.isDeaf = isDeaf;
+  // onNotLive: onlyDeaf says that orders arrive here, and the server does not take this page's answers.
+  onNotLive(since, onlyDeaf) {
+    this.onlyDeaf = onlyDeaf;
     document.body.classList.add("notlive");
     this.setLive("not_live", "not");
     setText(byId("cover").querySelector(".big"), word("not_live_since", { time: clock(since) }));
     this.onPolled(false);
   }
 
+  // onPolled: ok says that the orders were loaded. If they were, or arrive and only the server is deaf, the board is
+  // usable: the cover lets presses through.
   onPolled(ok) {
-    document.body.classList.toggle("polling", ok || this.isDeaf);
-    const why = this.isDeaf ? "deaf" : ok ? "polling" : "silent";
+    document.body.classList.toggle("usable", ok || this.onlyDeaf);
+    const why = this.onlyDeaf ? "deaf" : ok ? "polling" : "silent";
     setText(byId("cover").querySelector(".why"), word(why));
   }
 

@@ -61,8 +61,8 @@ export class Store {
   }
 }
 
-// jobsOf returns the jobs of an order: its tickets and its voids.
-export const jobsOf = (o) => [...(o.tickets || []), ...(o.voids || [])].map((t) => t.job);
+// jobsOf returns the jobs of an order. A void is one of its tickets.
+export const jobsOf = (o) => (o.tickets || []).map((t) => t.job);
 
 // sinceOf is when an order began to wait. One that is to be begun later counts from then.
 export const sinceOf = (o) => Math.max(o.received, fireOf(o));
@@ -105,11 +105,11 @@ export function courseName(course) {
   return parts.map((part) => time(tableName({ table: part }))).join(" · ");
 }
 
-// unreadBand is "void" if a cancellation waits to be acknowledged, else "changed" if a ticket that replaces another one
-// does, else "". At the pass it may be another station that has not acknowledged it.
-export function unreadBand(o) {
-  const unread = (o.voids || []).filter((v) => !v.acked_at);
-  return unread.length ? (unread.every((v) => v.changed) ? "changed" : "void") : "";
+// waitingBand is "void" if a cancellation waits to be acknowledged, else "changed" if a ticket that replaces another
+// one does, else "". At the pass it may be another station that has not acknowledged it.
+export function waitingBand(o) {
+  const waiting = (o.voids || []).filter((v) => !v.acked_at);
+  return waiting.length ? (waiting.every((v) => v.changed) ? "changed" : "void") : "";
 }
 
 // tableOf is what stands beside the name: the table, unless the order is called by it.
