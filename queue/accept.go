@@ -165,7 +165,7 @@ type newTicket struct {
 // enqueue fills them in.
 func (a *acceptOp) changes(b *batch, known *dedupRecord) []newTicket {
 	replaced := known.match(a.shares)
-	gone := known.listedExcept(replaced)
+	gone := known.wantedExcept(replaced)
 	received := a.received(b).UnixMilli()
 
 	drafts := make([]newTicket, len(a.r.Drafts)) // by draft, to keep their order; one that did not change stays empty

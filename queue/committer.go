@@ -21,10 +21,10 @@ import (
 //  2. A Commit that returns an error says nothing about the disk: if the last fsync returns EIO,
 //     the transaction is visible and perhaps durable. From then on nothing in memory is trusted.
 //     The file is reopened, memory is read from it, and a probe commit, which changes nothing,
-//     must succeed before any caller gets a yes again, duplicates included. The state read from the
-//     file is first made durable (see rewriteMeta in package store). Its last transaction may not be, and has freed
-//     pages, which the probe commit would overwrite: if the power fails then, the state before it would be damaged. A
-//     start does the same: the process before may have ended in the middle of this.
+//     must succeed before any caller gets a yes again, duplicates included. Before the probe, the newest transaction
+//     of the file is made durable (rewriteMeta in package store): the probe may overwrite pages which that transaction
+//     has freed, and if the disk had only the state before it, a power cut would leave neither. A start does the same:
+//     the process before may have ended in the middle of this.
 //  3. The outcome of a ticket that came out during that time is kept in memory and stored as soon as that
 //     is possible. It is written so that storing it twice is the same as storing it once.
 

@@ -21,7 +21,7 @@ const (
 	copyLate   = copyEvery + 5*copyAgain // then something does not answer
 	syncEvery  = time.Second
 	maxCommits = 4096     // batches that may wait for the log
-	maxWaiting = 32 << 20 // and their size together, in bytes; a longer line could not be read again
+	maxWaiting = 32 << 20 // and their size together, in bytes; one line may be all of it, see maxLine in package store
 	maxLines   = 1 << 20  // bytes of lines that are written at once, and one line more
 	// copyRoom must be free beside the file after a base copy of it: a copy must not fill the disk.
 	copyRoom = 64 << 20

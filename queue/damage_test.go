@@ -115,7 +115,7 @@ func TestRecordsAreStoredAsEarlierVersionsStoredThem(t *testing.T) {
 		`9f9e615c {"s":"grill","st":"held","p":1,"q":2,"t":3,"a":4,"d":5,"rp":true,"sl":true,"of":6,"fr":"w",` +
 			`"r":7,"f":8,"why":"x"}`: record(jobState{
 			Station: "grill", State: ticket.Held, Pos: 1, Req: 2, Enqueued: 3, Attempts: 4, Doubts: 5, Reprint: true,
-			FromDaemon: true, MadeFrom: 6, ShownOn: "w", Received: 7, Finished: 8, Why: "x",
+			FromDaemon: true, MadeFrom: 6, DarkScreen: "w", Received: 7, Finished: 8, Why: "x",
 		}),
 		`fb60c135 {"books":{"enqueued":1,"reprinted":2,"moved_in":3,"moved_out":4,"outcomes":{"failed":5}},` +
 			`"hold":{"reason":"x","since":"2026-11-20T19:30:00Z"}}`: record(stationRecord{

@@ -42,7 +42,7 @@ type content struct{ said, body ticket.Digest }
 // A share is the stored form of a [ticket.Share].
 type share struct {
 	station, order string
-	said           ticket.Digest // zero: nothing of it is listed any more
+	said           ticket.Digest // zero: the newest content has nothing of it, see nothingListedTicket
 	received       int64         // wall clock, ms
 	jobs           []uint64
 }
@@ -51,8 +51,8 @@ const (
 	// maxContents bounds the record of a sender that sends new content under one key again and again.
 	// The first and the latest contents are kept. One that was dropped is new content if it comes again.
 	maxContents = 16
-	// maxGone bounds the shares of which nothing is listed any more. If an order whose share was
-	// dropped is listed again, it is new to the station.
+	// maxGone bounds the shares of which the newest content has nothing. If an order whose share was
+	// dropped comes again, it is new to the station.
 	maxGone = 256
 )
 
@@ -88,21 +88,21 @@ func (r *dedupRecord) match(shares []ticket.Share) []int {
 		}
 	}
 
-	unlisted := map[string][]int{} // by station
-	for _, i := range r.listedExcept(out) {
-		unlisted[r.shares[i].station] = append(unlisted[r.shares[i].station], i)
+	left := map[string][]int{} // by station
+	for _, i := range r.wantedExcept(out) {
+		left[r.shares[i].station] = append(left[r.shares[i].station], i)
 	}
 
 	for i, s := range shares {
-		if list := unlisted[s.Station]; out[i] < 0 && len(list) > 0 {
-			out[i], unlisted[s.Station] = list[0], list[1:]
+		if list := left[s.Station]; out[i] < 0 && len(list) > 0 {
+			out[i], left[s.Station] = list[0], list[1:]
 		}
 	}
 	return out
 }
 
-// listedExcept returns the indexes of the shares of which something is listed, but for the given ones.
-func (r *dedupRecord) listedExcept(indexes []int) (rest []int) {
+// wantedExcept returns the indexes of the shares that are not gone, but for the given ones.
+func (r *dedupRecord) wantedExcept(indexes []int) (rest []int) {
 	given := make([]bool, len(r.shares))
 	for _, i := range indexes {
 		if i >= 0 {
@@ -118,7 +118,7 @@ func (r *dedupRecord) listedExcept(indexes []int) (rest []int) {
 	return rest
 }
 
-// dropGone keeps the latest maxGone shares of which nothing is listed any more.
+// dropGone keeps the latest maxGone shares that are gone.
 func (r *dedupRecord) dropGone() {
 	gone := 0
 	for _, s := range r.shares {
@@ -286,9 +286,8 @@ func (b *batch) generations() iter.Seq2[uint64, *bolt.Bucket] {
 	}
 }
 
-// findDedup finds the record of a key, and the generation in which it is stored. raw is nil if the key
-// is not known. There are about eight generations, and most requests are new, so each is asked
-// once.
+// findDedup finds the record of a key, and the generation in which it is stored. raw is nil if the key is not known: of
+// most requests, which are new, all generations are searched, about eight.
 func (b *batch) findDedup(k requestKey) (gen uint64, raw []byte) {
 	for number, keys := range b.generations() {
 		if raw = keys.Get(k[:]); raw != nil {

@@ -17,9 +17,9 @@ const (
 	gatherMost  = 10 * time.Second // a cook must be told soon, however many come
 )
 
-// AwaitOld waits until a station's tickets that are older than olderThan are likely to be all that come now: a box
-// that was cut off gets its orders one after another, and a cook should get one slip and not one for each. It waits
-// only while all that waits there is too old, so it delays no order that is still wanted: that ends it.
+// AwaitOld returns at once unless all tickets that wait for the station are older than olderThan: it delays no order
+// that is still wanted. Then it waits until no ticket has come for gatherQuiet, gatherMost at most: a box that was cut
+// off gets its orders one after another, and a cook should get one slip and not one for each.
 //
 // It writes nothing: after a crash the tickets are there, as old as they are.
 func (q *Queue) AwaitOld(ctx context.Context, station string, olderThan time.Duration) {
@@ -27,8 +27,8 @@ func (q *Queue) AwaitOld(ctx context.Context, station string, olderThan time.Dur
 	defer cancel()
 
 	for {
-		_, only, changed := q.old(station, olderThan)
-		if !only {
+		_, all, changed := q.old(station, olderThan)
+		if !all {
 			return
 		}
 
@@ -42,26 +42,26 @@ func (q *Queue) AwaitOld(ctx context.Context, station string, olderThan time.Dur
 	}
 }
 
-// old says whether something too old waits in a lane, and whether nothing else but slips does. changed is closed when
-// that may have changed. While a slip waits in front, nothing is.
-func (q *Queue) old(station string, olderThan time.Duration) (some, only bool, changed <-chan struct{}) {
+// old says whether some tickets of a lane are too old, and whether all of them are, slips apart. Both are false while a
+// slip is the first in the lane. changed is closed when they may have changed.
+func (q *Queue) old(station string, olderThan time.Duration) (some, all bool, changed <-chan struct{}) {
 	now := q.clock.running()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
 	lane := q.lane(station)
 	first := true
-	only = true
-	for e := range lane.pending() {
+	all = true
+	for e := range lane.notHeld() {
 		if first && e.fromDaemon {
 			return false, false, lane.changed
 		}
 		first = false
 
 		old := e.tooOld(now, olderThan)
-		some, only = some || old, only && (old || e.fromDaemon)
+		some, all = some || old, all && (old || e.fromDaemon)
 	}
-	return some, some && only, lane.changed
+	return some, some && all, lane.changed
 }
 
 // Expire removes tickets from a station's queue that have waited longer than olderThan of running time: they are too

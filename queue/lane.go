@@ -59,9 +59,9 @@ func (l lanes) of(station string) *lane {
 // lane returns the lane of a station, and creates it if there is none. It needs Queue.mu.
 func (q *Queue) lane(station string) *lane { return q.lanes.of(station) }
 
-// notify wakes the callers of Take that wait for this lane. All of them wake and look again; there
-// is one for each station, so that costs nothing. After a commit that added or removed jobs writeRecords calls
-// it, because that changes the books.
+// notify wakes the callers of Take that wait for this lane. All of them wake and look again; there is one for each
+// station, so that costs nothing. Adding or removing a job changes the books, so writeRecords has notify called after
+// the commit.
 func (l *lane) notify() {
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -96,8 +96,8 @@ func (l *lane) remove(pos uint64) {
 	}
 }
 
-// pending are the jobs that no person must decide about, in order.
-func (l *lane) pending() iter.Seq[entry] {
+// notHeld are the jobs that no person must decide about, in order, with the one that is lent.
+func (l *lane) notHeld() iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		for _, e := range l.jobs {
 			if !e.held && !yield(e) {
@@ -122,7 +122,7 @@ func (l *lane) printing() int {
 // in lend while storage fails.
 func (l *lane) head() (entry, bool) {
 	if l.lease == nil && !l.lendingBlocked && l.Hold == nil {
-		for e := range l.pending() {
+		for e := range l.notHeld() {
 			return e, true
 		}
 	}
@@ -178,7 +178,7 @@ func (l *lane) state(now time.Duration) StationState {
 	}
 
 	waiting := 0
-	for e := range l.pending() {
+	for e := range l.notHeld() {
 		waiting++
 		s.Oldest = max(s.Oldest, now-time.Duration(e.enqueued)) // not always the head: moved jobs keep their age
 	}

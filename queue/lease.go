@@ -140,8 +140,8 @@ func (l *Lease) fetch(ctx context.Context) (ready bool, err error) {
 		Ticket: payload, Doubt: l.initial.doubts > 0, Reprint: s.Reprint,
 	}
 
-	if s.ShownOn != "" && s.ShownOn != s.Station {
-		l.delivery.For, l.delivery.Down = s.ShownOn, "screen"
+	if s.DarkScreen != "" && s.DarkScreen != s.Station {
+		l.delivery.For, l.delivery.Down = s.DarkScreen, "screen"
 	}
 	if l.delivery.RefusedBy = s.RefusedBy; len(s.RefusedBy) > 0 && l.delivery.For == "" {
 		l.delivery.For = s.RefusedBy[0]

@@ -10,8 +10,8 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// Outcomes are told to other systems, which may be away for a day. They are stored in the transaction that
-// changes the job, so that none is missing and none is told that is not true, and forgotten when they were taken.
+// Outcomes are told to other systems, which may be away for a day. They are written in the transaction that changes
+// the job, so no outcome is lost and none is false, and they are forgotten when they were taken.
 
 // outcomesName is the bucket below bucketKV: sequence → storedOutcome. Stored, so it never changes.
 const outcomesName = "outcomes"
@@ -19,7 +19,8 @@ const outcomesName = "outcomes"
 // outcomesAtOnce is how many outcomes one transaction removes or marks: they are small.
 const outcomesAtOnce = 100
 
-// An Outcome is something that became of a job.
+// An Outcome is an event of a job, or of an order, that other systems are told: a job was accepted, is late, is held or
+// has ended; an order is ready.
 type Outcome struct {
 	Seq     uint64    `json:"-"` // ascending, without gaps but for outcomes that were too old: see Queue.KeepOutcomes
 	Job     uint64    `json:"j"`
@@ -162,7 +163,7 @@ func (q *Queue) late(older time.Duration) (out []entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, l := range q.lanes {
-		for e := range l.pending() {
+		for e := range l.notHeld() {
 			if !e.late && !e.fromDaemon && e.enqueued < before && len(out) < outcomesAtOnce {
 				out = append(out, e)
 			}

@@ -95,7 +95,7 @@ type jobState struct {
 	PrintedBy   string       `json:"pb,omitempty"`  // the backup that it came out of
 	ReprintedAs uint64       `json:"ra,omitempty"`  // the copy of it, if it was held or failed
 	ReplacedBy  uint64       `json:"rs,omitempty"`  // the job whose changed ticket took its place
-	ShownOn     string       `json:"fr,omitempty"`  // of a list of PrintShown: the dark screen
+	DarkScreen  string       `json:"fr,omitempty"`  // whose orders it lists, see PrintShown
 	RefusedBy   []string     `json:"rb,omitempty"`  // the stations that refused it, in order
 	Received    int64        `json:"r,omitempty"`   // wall clock, ms
 	Finished    int64        `json:"f,omitempty"`   // wall clock, ms

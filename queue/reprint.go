@@ -105,7 +105,7 @@ func (b *batch) reprint(id uint64, o ReprintOptions, found search) (Reprinted, e
 func (s jobState) again(now time.Duration) jobState {
 	return jobState{
 		Station: s.Station, Req: s.Req, Enqueued: int64(now), Received: s.Received, Reprint: true,
-		FromDaemon: s.FromDaemon, ShownOn: s.ShownOn, RefusedBy: s.RefusedBy,
+		FromDaemon: s.FromDaemon, DarkScreen: s.DarkScreen, RefusedBy: s.RefusedBy,
 	}
 }
 

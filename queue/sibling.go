@@ -30,8 +30,10 @@ const maxSiblings = 1000
 // Siblings returns the jobs that came with the same requests and for the same orders as the given ones, which
 // are included. Of each ticket it returns the job that is to bring it now:
 //   - a ticket that a person moved, or reprinted because it was held or had failed, is represented by the new job;
-//   - a ticket that came out and was printed again is represented by the latest copy that was not cancelled. But a
-//     copy of a card on a screen is left out, whoever asked for it: its board knows its state.
+//   - a ticket that came out and was printed again is represented by the latest copy that was neither cancelled nor
+//     expired;
+//   - a shown ticket stays beside its copies: a copy at its own station is another card, and one at another station is
+//     left out, because the board knows the state of the card.
 //
 // The ticket that a changed ticket has replaced is left out, with its copies; the changed ticket is included. A job
 // that is not known, or has no request, is left out too. It reads in pages, like [Queue.Jobs], and at most a thousand

@@ -99,7 +99,7 @@ func (q *Queue) PrintShown(ctx context.Context, from, to string, t ticket.Ticket
 		}
 
 		b.enqueueSlip(jobState{
-			Station: to, ShownOn: from, Why: "it was on the screen " + from + ", and no page of it is open",
+			Station: to, DarkScreen: from, Why: "it was on the screen " + from + ", and no page of it is open",
 		}, t, false)
 		return nil
 	}), "print what is on the screen %s", from)

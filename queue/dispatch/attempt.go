@@ -15,8 +15,9 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// An attempt is the result of one call of Print.
-type attempt struct {
+// A tryResult is the result of one call of Print. A lease may have several, of its own station and of backups; the
+// queue counts them as one attempt.
+type tryResult struct {
 	proof ticket.Proof
 	err   error
 	// beginCalled says that the station called begin, whatever begin returned.
@@ -34,15 +35,15 @@ type attempt struct {
 	stack []byte
 }
 
-// queueFailed says that the attempt ended because the queue could not store its begin.
-func (a attempt) queueFailed() bool { return a.beginErr != nil && !a.interrupted }
+// queueFailed says that the queue could not store its begin.
+func (a tryResult) queueFailed() bool { return a.beginErr != nil && !a.interrupted }
 
 // deliver tries the targets in order, the own station first. It skips those that are in a pause, and
 // backups whose After has not passed, and stops at the first that prints or calls begin. It returns
 // how long to pause.
 func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Duration {
 	var used *target
-	var a attempt
+	var a tryResult
 	var v verdict
 	var earlier []verdict // of the stations tried before used
 
@@ -71,7 +72,7 @@ func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Durat
 }
 
 // try has one station print the ticket and notes the station's state.
-func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
+func (w *worker) try(t *target, lane Lane, lease Lease) (tryResult, verdict) {
 	done := w.print(t, lane, lease)
 	w.lastAttempt = time.Now()
 
@@ -92,7 +93,7 @@ func (w *worker) try(t *target, lane Lane, lease Lease) (attempt, verdict) {
 
 // print has a station print the ticket. A panic becomes an error; whether the ticket is in doubt
 // depends, as for any error, on whether begin was called.
-func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
+func (w *worker) print(t *target, lane Lane, lease Lease) (a tryResult) {
 	delivery := lease.Delivery()
 	if !t.own && delivery.For == "" { // it is set if the ticket lists a dark screen's tickets, or was refused
 		delivery.For, delivery.Down = w.name, cmp.Or(lane.Down, "printer")
@@ -108,7 +109,7 @@ func (w *worker) print(t *target, lane Lane, lease Lease) (a attempt) {
 
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			a = attempt{err: fmt.Errorf("panic: %v", panicked), stack: debug.Stack()}
+			a = tryResult{err: fmt.Errorf("panic: %v", panicked), stack: debug.Stack()}
 		}
 		a.idempotent = gate.idempotent
 		a.beginCalled, a.beginErr = gate.close()
@@ -198,7 +199,7 @@ func decide(end queue.End, r result, reason string) verdict {
 // judge decides how an attempt ends. doubted says that an earlier attempt may have printed the
 // ticket, so this copy was marked POSSIBLE DUPLICATE. holdDoubt is the [Lane]'s. A Move has no To yet:
 // onRefusal decides that.
-func judge(a attempt, doubted, holdDoubt bool) verdict {
+func judge(a tryResult, doubted, holdDoubt bool) verdict {
 	if a.err == nil {
 		return verdict{queue.Settlement{End: queue.Ack, Proof: a.proof}, resultOK}
 	}
@@ -261,7 +262,7 @@ func holdReason(begunTwice bool, why string) string {
 
 // failedClean says that the attempt failed before begin, so another station may try the same ticket
 // at once. After begin it may not, even if no byte was sent: a lease begins once.
-func (v verdict) failedClean(a attempt) bool {
+func (v verdict) failedClean(a tryResult) bool {
 	return !a.beginCalled && (v.result == resultCleanFailure || v.result == resultNotReady)
 }
 
@@ -272,7 +273,7 @@ func (v verdict) withEarlier(earlier []verdict) verdict {
 	for _, e := range earlier {
 		why = append(why, e.Reason)
 		if e.End == queue.Retry && v.result == resultNotReady {
-			v.End = queue.Retry // one of them counts as an attempt
+			v.End = queue.Retry // not ready alone is no attempt; that failure makes it one
 		}
 	}
 

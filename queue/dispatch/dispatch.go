@@ -64,8 +64,8 @@ type Lane struct {
 	// HoldDoubt holds a ticket as soon as it is in doubt. False: it is printed once more, marked,
 	// and held if that attempt ends in doubt too.
 	HoldDoubt bool
-	// Down is the word for Station's device on the paper of a backup: "screen". Empty is "printer". Our own screens
-	// leave it empty: their backup says it by itself, see Station.WrapBackup in package station.
+	// Down is the word for Station's device on the paper of a backup: "screen" of a third-party display, "log". Empty
+	// is "printer". A screen of ours leaves it empty, because the backup that its WrapBackup returns sets the word.
 	Down string
 	// Backups print, in this order, while Station fails.
 	Backups []Backup
@@ -94,8 +94,8 @@ type Queue interface {
 	// Take lends the head of a station's queue. At most one ticket of a station is lent at a time.
 	// It blocks until there is a ticket and the station is not held, or ctx ends.
 	Take(ctx context.Context, station string) (Lease, error)
-	// AwaitOld waits, for seconds at most, while all that waits for the station is older than olderThan and more
-	// such tickets come, so that Expire lists them on one slip.
+	// AwaitOld returns at once unless all tickets that wait for the station are older than olderThan. Then it waits
+	// for some seconds, as long as more of them come, so that Expire lists them on one slip.
 	AwaitOld(ctx context.Context, station string, olderThan time.Duration)
 	// Expire ends the tickets that have waited longer than olderThan and puts a slip that lists
 	// them at the head of the queue. It returns the number of tickets that expired.

@@ -13,12 +13,13 @@ import (
 type result string
 
 const (
-	resultOK           result = "ok"          // printed
+	resultOK result = "ok" // printed
+	// The label is not the term: a ticket that a station refuses for good is resultPermanent.
 	resultCleanFailure result = "refused"     // none of the ticket was sent, and it is tried again
 	resultDoubt        result = "doubt"       // failed after begin
-	resultNotReady     result = "not_ready"   // the station needs a person
+	resultNotReady     result = "not_ready"   // the station cannot print now, see [ticket.NotReady]
 	resultPermanent    result = "permanent"   // the station refused the ticket for good
-	resultInterrupted  result = "interrupted" // returned as it was: shutdown, too old now, or the queue failed
+	resultInterrupted  result = "interrupted" // not by the station: shutdown, too old now, or the queue failed
 )
 
 func results() []result {

@@ -133,7 +133,7 @@ func TestAPrinterThatIsNotReadySpendsNoAttempt(t *testing.T) {
 		n := len(p.attempts()) // every 4 to 6 s
 		assert.True(t, n >= 600 && n <= 900, n)
 		s := h.status("grill")
-		assert.True(t, !s.Up && s.Known && s.Waiting == "status: no paper" && s.Attempt == 1, s)
+		assert.True(t, !s.Up && s.Known && s.NotReady == "status: no paper" && s.Attempt == 1, s)
 		p.setFault(fine)
 		h.advance(6 * time.Second) // however long it took, the cook does not wait longer
 		h.wantPrinted(p, "a")

@@ -42,8 +42,8 @@ func (w *worker) buildTargets(lane Lane) {
 
 // noteResult keeps the station's state after an attempt. Only the own station changes the lane's
 // status and metrics: a backup has a lane of its own that reports its state.
-func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
-	msg, waiting := "", ""
+func (w *worker) noteResult(t *target, lease Lease, a tryResult, v verdict) {
+	msg, notReady := "", ""
 	var pause time.Duration
 	switch {
 	case v.result == resultOK:
@@ -66,10 +66,10 @@ func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
 	case v.result == resultCleanFailure:
 		msg, pause = "ticket not printed, trying again", t.failures.afterCleanFailure()
 	case v.result == resultNotReady:
-		msg, waiting, pause = "station needs attention", a.err.Error(), notReadyPause()
+		msg, notReady, pause = "station needs attention", a.err.Error(), notReadyPause()
 		t.failures.clean = 0
 	case ticket.IsNotReady(a.err):
-		msg, waiting, pause = "station needs attention, ticket in doubt", a.err.Error(), notReadyPause()
+		msg, notReady, pause = "station needs attention, ticket in doubt", a.err.Error(), notReadyPause()
 	default:
 		msg, pause = "ticket in doubt", t.failures.afterDoubt()
 	}
@@ -78,7 +78,7 @@ func (w *worker) noteResult(t *target, lease Lease, a attempt, v verdict) {
 	w.logFailure(t, msg, lease, a)
 
 	if t.own {
-		w.noteOwnFailure(a.err, waiting)
+		w.noteOwnFailure(a.err, notReady)
 	}
 }
 
@@ -103,7 +103,7 @@ func (w *worker) noteSuccess(t *target, lease Lease) {
 
 	w.update(func(s *Status) {
 		s.setUp(true)
-		s.Err, s.Waiting, s.Attempt = "", "", 0
+		s.Err, s.NotReady, s.Attempt = "", "", 0
 	})
 }
 
@@ -124,9 +124,9 @@ func (w *worker) clearActiveBackup() {
 	w.update(func(s *Status) { s.ActiveBackup = ActiveBackup{} })
 }
 
-// noteOwnFailure notes that the own station has just failed. waiting is a person's task about
-// it; empty if nothing.
-func (w *worker) noteOwnFailure(err error, waiting string) {
+// noteOwnFailure notes that the own station has just failed. notReady is the text of err if the station reported that
+// it cannot print now, else empty.
+func (w *worker) noteOwnFailure(err error, notReady string) {
 	now := time.Now()
 	if w.downSince.IsZero() {
 		w.downSince = now
@@ -136,13 +136,13 @@ func (w *worker) noteOwnFailure(err error, waiting string) {
 
 	w.update(func(s *Status) {
 		s.setUp(false)
-		s.Err, s.Waiting = err.Error(), waiting
+		s.Err, s.NotReady = err.Error(), notReady
 	})
 }
 
 // logFailure logs why a ticket did not print, when the reason changes. A ticket in doubt is always
 // logged: a person may look for it by its number.
-func (w *worker) logFailure(t *target, msg string, lease Lease, a attempt) {
+func (w *worker) logFailure(t *target, msg string, lease Lease, a tryResult) {
 	key := msg + ": " + a.err.Error()
 	if t.lastError == key && !a.begun {
 		return
@@ -286,8 +286,8 @@ type Status struct {
 	Since time.Time `json:"since"` // when Up or Known last changed; wall clock
 	// Err is why it is not up, for people.
 	Err string `json:"err,omitempty"`
-	// Waiting is a person's task ("no paper"), if nothing else is wrong.
-	Waiting string `json:"waiting,omitempty"`
+	// NotReady is Err if the station reported that it cannot print now, see [ticket.NotReady]; else empty.
+	NotReady string `json:"waiting,omitempty"`
 	// Attempt is the number of the attempt in hand, or of the last one that failed while its ticket
 	// still waits; 0 if there is neither.
 	Attempt int `json:"attempt,omitempty"`

@@ -168,7 +168,7 @@ func (w *worker) logQueueError(msg string, err error) {
 }
 
 // conclude settles the lease after the attempts of this cycle, and returns how long to pause.
-func (w *worker) conclude(lease Lease, a attempt, v verdict) time.Duration {
+func (w *worker) conclude(lease Lease, a tryResult, v verdict) time.Duration {
 	if v.End == queue.Ack && !slices.Contains(ticket.Proofs(), v.Proof) {
 		// A bug in the station. It reports success, so store the weakest claim.
 		w.log.Warn("station gave no proof, counted as sent", "proof", string(v.Proof))

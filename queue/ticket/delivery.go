@@ -68,8 +68,8 @@ func Proofs() []Proof { return []Proof{Confirmed, Processed, Sent, Shown, Taken}
 // it, or a person.
 func Permanent(err error) error { return markedError{err, permanent} }
 
-// NotReady marks an error that says that the station needs a person (no paper, cover open): the
-// queue waits, and no attempt is counted.
+// NotReady marks an error that says that the station cannot print now: it needs a person (no paper, cover open), or it
+// is busy. The queue waits, and no attempt is counted.
 func NotReady(err error) error { return markedError{err, notReady} }
 
 // Untouched marks an error after begin of which it is known that the ticket has not come out: no byte of it

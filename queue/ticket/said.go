@@ -62,7 +62,8 @@ func Shares(drafts []Draft) ([]Share, Digest) {
 }
 
 // Order is the name of a ticket's order, as people say it, shortened; empty if it has neither a number nor a table. It
-// is stored, and Shares are grouped by it. Other stations of an order are found by [Ticket.OrderInRequest].
+// is stored with the key of the request, and later contents are matched by it, so its text must not change. The other
+// stations of an order are found by [Ticket.OrderInRequest], which is not stored and not shortened.
 func (t *Ticket) Order() string {
 	text := cmp.Or(NumberLabel(t.Number), TableLabel(t.Table, t.Type))
 	if len(text) <= maxOrder {
@@ -125,7 +126,7 @@ func DigestOf(b []byte) Digest {
 	return Digest(sum[:16])
 }
 
-// digestOf hashes parts in any sequence behind a head.
+// digestOf hashes a head and parts. It sorts the parts, so their sequence does not matter.
 func digestOf(head []byte, parts [][]byte) Digest {
 	slices.SortFunc(parts, bytes.Compare)
 	all := append(binary.AppendUvarint(nil, uint64(len(head))), head...)
@@ -174,8 +175,8 @@ func rawSaid(raw string) string {
 	})
 }
 
-// stringOrMember matches a string, and if it is the key of a text or a number, the value too. So it begins at no
-// quotation mark that ends a string.
+// stringOrMember matches a whole string; if that is the key of a text or a number, the value too. Matches follow each
+// other from the left, so each begins at the opening quotation mark of a string.
 var stringOrMember = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?::\s*(?:"(?:[^"\\]|\\.)*"|[-+.\w]+)\s*)?`)
 
 // IsMetadata says that a key is about the transport or the service's database, not about the order. It does not print,

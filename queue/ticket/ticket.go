@@ -72,8 +72,8 @@ type Ticket struct {
 	Banners []string `json:"banners,omitempty"`
 	// Later is, on a reprint, the voids of the same check that came since.
 	Later LaterVoids `json:"later,omitempty"`
-	// IsList says that it is the list of the open orders of a dark screen: one piece of paper, even where each item of
-	// an order is cut off.
+	// IsList says that it is the list of the open orders of a dark screen: one piece of paper, also at a printer that
+	// cuts the paper after each item.
 	IsList bool `json:"whole,omitempty"`
 	// Raw is the record as text, printed under the banner UNREADABLE: it contains nothing printable, has a key twice
 	// or exceeds a limit, so that a person must interpret it.

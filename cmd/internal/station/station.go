@@ -243,7 +243,7 @@ func (s *Set) List() (out []finding.Station) {
 	active := s.active.Load()
 	for _, d := range s.o.Dispatcher.Status() {
 		listed := finding.Station{
-			Name: d.Name, Known: d.Known, Up: d.Up, Error: d.Err, NotReady: d.Waiting, Attempt: d.Attempt,
+			Name: d.Name, Known: d.Known, Up: d.Up, Error: d.Err, NotReady: d.NotReady, Attempt: d.Attempt,
 			ActiveBackup: d.ActiveBackup.Name, Since: d.Since, NextTry: d.NextTry,
 		}
 		if st := active.stations[d.Name]; st != nil {
