@@ -27,8 +27,9 @@ type Sibling struct {
 // have ten thousand.
 const maxSiblings = 1000
 
-// Siblings returns the jobs that came with the same requests and for the same orders as the given ones, which
-// are included. Of each ticket it returns the job that is to bring it now:
+// Siblings returns the jobs that came with the same requests and for the same orders as the given ones, which are
+// included. The jobs of one request are together, by their ids, but a copy has the place of its original. Of each
+// ticket it returns the job that is to bring it now:
 //   - a ticket that a person moved, or reprinted because it was held or had failed, is represented by the new job;
 //   - a ticket that came out and was printed again is represented by the latest copy that was neither cancelled nor
 //     expired;

@@ -40,6 +40,6 @@
 //
 //	{"page": "…", "jobs": [1017, 1018], "visible": [1017]}
 //
-// jobs has new ones at once, and those of all tickets of its orders whenever the page connects anew. Only this
+// jobs has new ones at once, and all of them whenever the page connects anew: of each ticket of its orders. Only this
 // confirmation makes a ticket "shown". visible is recorded as when it was first seen.
 package kds

@@ -13,7 +13,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// The texts of the paper that lists the tickets of a dark screen, beside those of the tickets.
+// Texts on the paper that lists the tickets of a dark screen, which are not of a ticket.
 const (
 	wasOnTheScreen  = "WAS ON THE SCREEN and is not bumped: may be in preparation"
 	doneOnTheScreen = "done on the screen"

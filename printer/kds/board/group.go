@@ -18,7 +18,7 @@ import (
 // A member is a card as one screen sees it.
 type member struct {
 	*entry
-	departure  uint64 // the number of its departure among those of this screen; 0: it is here
+	departure  uint64 // counts the departures of this screen; 0: it is here
 	departedAt int64
 	with       string // cards that left with the same value left together
 	state      State

@@ -10,8 +10,7 @@ import (
 	"ticketrail/queue/ticket"
 )
 
-// requestJobs are the jobs that the queue has of the orders of one request, with those of later requests of their
-// checks.
+// requestJobs are the jobs of the orders of one request, also from later requests of their checks.
 type requestJobs struct {
 	jobs  []uint64 // of the cards for which it was asked
 	list  []Sibling

@@ -34,10 +34,9 @@ const (
 	OnBoard SiblingKind = "screen"  // a kitchen screen
 )
 
-// Siblings returns the jobs of the same orders as the given ones, with these: those of their requests, in the order of
-// [queue.Siblings], and those of later requests of their checks. It leaves out stations that the pass leaves out, and a
-// job that it does not know any more. It may block for as long as a read of the database takes, and is called by one
-// goroutine at a time.
+// Siblings returns the jobs of the orders of the given ones, with these, also from later requests of their checks, in
+// the order of [queue.Siblings]. It leaves out stations that the pass leaves out, and a job that it does not know any
+// more. It may block for as long as a read of the database takes, and is called by one goroutine at a time.
 type Siblings func(jobs []uint64) ([]Sibling, error)
 
 // Card returns how far the card of a job is, also up to 48 hours after it left the board: its state and its

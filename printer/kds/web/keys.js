@@ -30,8 +30,8 @@ export class Keys {
     });
   }
 
-  // selectKeys gives every card of a page a key: those of the setup, then letters that do nothing else,
-  // then those with Shift or Alt. It returns what is written on the cards.
+  // selectKeys gives every card of a page a key: first the keys of the setup, then letters that do nothing else,
+  // then letters with Shift or Alt. It returns the texts for the cards.
   selectKeys(map) {
     const hints = [];
     for (let n = 1; map["select_" + n]; n++) hints.push(map["select_" + n][0] || "");

@@ -3,7 +3,7 @@
 
 import { el } from "./dom.js";
 
-// draw makes the children of list those of items, in order. parts(item, i) returns the key of the card, its class,
+// draw gives list one child for each of items, in order. parts(item, i) returns the key of the card, its class,
 // and its parts, each a function that makes an element and the arguments for it. A part is made anew only if its
 // arguments change.
 export function draw(list, items, parts) {
