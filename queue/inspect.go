@@ -93,7 +93,7 @@ func (q *Queue) eachRecord(ctx context.Context, bucket int, from []byte,
 }
 
 // readPage calls visit with up to n records of a bucket from a key on, or with up to -n from it backward, until it
-// returns false. next is the key at which to continue; nil at the end. It may be gone by then.
+// returns false. next is the key at which to continue; nil at the end. In a later transaction it may be gone.
 func readPage(tx *bolt.Tx, bucket int, from []byte, n int, visit func(key, value []byte) bool) (next []byte) {
 	cursor := tx.Bucket(bucketNames[bucket]).Cursor()
 	key, value := cursor.Seek(from)

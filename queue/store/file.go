@@ -67,8 +67,8 @@ func Open(path string, noSync bool, sync func(*os.File) error) (db *bolt.DB, ide
 		return nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
 
-	// bbolt opens the file and then waits for its lock. The owner of the lock may have replaced the file
-	// meanwhile: then the lock is on a file that no later start will find.
+	// bbolt opens the file and then waits for its lock. The owner of the lock may have replaced the file in this
+	// time: then the lock is on a file that no later start will find.
 	if after, bad := os.Stat(path); bad != nil || !os.SameFile(identity, after) {
 		err = errors.Join(errors.New("it was replaced just now: start again"), bad)
 	} else {

@@ -178,7 +178,7 @@ func (c *Copies) RemoveOld(n uint64) error {
 	return err
 }
 
-// A PacedFile is a copy that is being written, at half the speed of its disk, so that orders are stored meanwhile: an
+// A PacedFile is a copy that is being written, at half the speed of its disk, so that orders are stored beside it: an
 // SD card that has to write a hundred megabytes at once makes them wait for seconds. Writing ends with the context.
 type PacedFile struct {
 	Ctx  context.Context

@@ -44,7 +44,7 @@ export class Bar {
     this.chips(open);
   }
 
-  // kindsOf returns what is news about an order.
+  // kindsOf returns the kinds of news about an order.
   kindsOf(o) {
     const { board, setup } = this.app;
     const is = {
@@ -57,7 +57,7 @@ export class Bar {
     return KINDS.filter((k) => is[k]);
   }
 
-  // tell plays a sound for what is news since the last time, and again while nobody answers.
+  // tell plays a sound for the news since the last time, and again until a cook answers.
   tell(open) {
     const before = this.known;
     this.known = new Map(open.map((o) => [o.key, this.kindsOf(o)]));
@@ -87,7 +87,7 @@ export class Bar {
     this.read.set(key, ["ready", "late", "new"]);
   }
 
-  // chips shows what is on other pages, and, while sounds are repeated, what nobody has answered.
+  // chips shows the news that is on other pages or, if sounds are repeated, that no cook has answered.
   chips(open) {
     const { board, setup } = this.app;
     const want = [];

@@ -84,7 +84,7 @@ export class Board {
   }
 
   // chooseSize returns how large letters are. An automatic size is the largest at which all orders fit on
-  // one page, or medium. It shrinks at once, and grows only while nobody touches the page.
+  // one page, or medium. It shrinks at once, and grows only while the page is not touched.
   chooseSize(orders) {
     const wanted = setting.get("size", "auto");
     if (this.isPhone) return 20;

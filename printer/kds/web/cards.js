@@ -307,7 +307,7 @@ function combine(items) {
   const lists = new Map();
   items.forEach((item, n) => {
     const { line, modifiers } = item;
-    // Of two burgers with two cheeses nobody knows whose the cheeses are.
+    // Two burgers with two cheeses do not say whose the cheeses are.
     const counts = /^\d+$/.test(line.quantity) && (!modifiers.length || line.quantity === "1");
     const own = ({ i, seat, ...rest }) => rest;
     const same = counts ? JSON.stringify([{ ...own(line), quantity: "" }, modifiers.map(own)]) : n;

@@ -36,7 +36,7 @@ export class Connection {
     addEventListener("online", () => this.notLive && !document.hidden && this.open());
   }
 
-  // pause ends the stream of a page in the background. Nobody sees it, so it is not live; and over plain HTTP a
+  // pause ends the stream of a page in the background. No cook sees it, so it is not live; and over plain HTTP a
   // browser has six connections to a server for all its tabs.
   pause() {
     if (this.stream) this.stream.close();
@@ -115,7 +115,7 @@ export class Connection {
 
   // keepLive finds out whether this page is live; if not, it connects anew and polls. A connection can stay open
   // although the server hangs or the network is gone, so silence is the only proof; and a stream that works proves
-  // nothing about the other direction, so confirmations that nobody takes count as much.
+  // nothing about the other direction, so confirmations that are not taken count as much.
   keepLive() {
     if (document.hidden) return;
     const t = performance.now(),

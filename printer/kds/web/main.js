@@ -253,7 +253,7 @@ class App {
     return this.send("bump", order);
   }
 
-  // finishFiltered marks the items done that a course filter shows. It does not bump the card: nobody has
+  // finishFiltered marks the items done that a course filter shows. It does not bump the card: no cook has
   // seen the rest of it.
   async finishFiltered(order, card) {
     if (this.setup.pass) return this.bar.say(word("show_all_first"));
