@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	"golang.org/x/time/rate"
 
 	"ticketrail/queue/ticket"
 	"ticketrail/receiver/contract"
@@ -63,7 +64,7 @@ func network(address string) string {
 // internet causes those. One that names a venue has the code wrong_path, and is a warning.
 //
 // It never logs a path: it may be an old secret, or the new one with a typing error. logged says whether it
-// wrote the line, and repeated how many like it went before without one.
+// wrote the line, and repeated how many refusals with the same key had no line since the one before.
 func (r *Receiver) logRefusal(one Reject, known bool) (repeated int, logged bool) {
 	level := slog.LevelWarn
 	if code := Code(one.Code); code == NotFound || code == MethodNotAllowed {
@@ -82,8 +83,11 @@ func (r *Receiver) logRefusal(one Reject, known bool) (repeated int, logged bool
 		key += " " + network(one.Address) // who invents venues hides only those
 	}
 
-	logged, repeated = r.limiter.allow(key, time.Minute)
-	if !logged || level == slog.LevelWarn && !known && !r.strangers.Allow() {
+	var strangers *rate.Limiter
+	if level == slog.LevelWarn && !known {
+		strangers = r.strangers
+	}
+	if logged, repeated = r.limiter.allow(key, time.Minute, strangers); !logged {
 		return 0, false
 	}
 
@@ -106,7 +110,7 @@ func (r *Receiver) logRefusal(one Reject, known bool) (repeated int, logged bool
 // venue: a service that sends it once sends it with every order. The counter shows how often.
 func (r *Receiver) noteAnomaly(a contract.Anomaly, venue, request string) {
 	r.metrics.anomalies[a].Inc()
-	if ok, _ := r.limiter.allow(string(a)+" "+venue, 0); ok {
+	if ok, _ := r.limiter.allow(string(a)+" "+venue, 0, nil); ok {
 		r.log.Warn("request differs from the contract, printed anyway; logged once for each kind and venue",
 			"kind", string(a), "venue", venue, "request", request)
 	}
@@ -117,7 +121,7 @@ func (r *Receiver) noteAnomaly(a contract.Anomaly, venue, request string) {
 // the only signs that a route is wrong.
 func (r *Receiver) noteExpressionFailures(res plan.Result, venue string) {
 	r.metrics.expressionFailures.Add(float64(res.FailureCount))
-	if ok, skipped := r.limiter.allow("expressions "+venue, time.Minute); ok {
+	if ok, skipped := r.limiter.allow("expressions "+venue, time.Minute, nil); ok {
 		r.log.Warn("routing expression failed; its route did not match", "venue", venue,
 			"request", res.Request.ID, "err", res.Failure, "failures", res.FailureCount, "suppressed", skipped)
 	}
@@ -131,8 +135,8 @@ type logLimiter struct {
 }
 
 type loggedLine struct {
-	at      time.Time
-	skipped int // times it was not logged since then
+	at      time.Time // zero: it was not logged yet
+	skipped int       // times it was not logged since then
 }
 
 // maxLimiterKeys limits the memory of a logLimiter. Codes and kinds are closed sets and few venues are
@@ -142,21 +146,24 @@ const maxLimiterKeys = 4096
 func newLogLimiter() *logLimiter { return &logLimiter{last: map[string]*loggedLine{}} }
 
 // allow says whether to log the line that key names, and how often it was not logged since the last
-// time. It is allowed again after interval; if that is 0, never.
-func (l *logLimiter) allow(key string, interval time.Duration) (ok bool, skipped int) {
+// time. It is allowed again after interval; if that is 0, never. A line that is due must also be allowed by shared,
+// which limits lines of many keys together; nil: nothing does.
+func (l *logLimiter) allow(key string, interval time.Duration, shared *rate.Limiter) (ok bool, skipped int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line := l.last[key]
-	switch {
-	case line == nil:
+	if line == nil {
 		if len(l.last) >= maxLimiterKeys {
 			// Cheaper than to remember which line is the oldest, for a case that hardly ever
 			// happens.
 			clear(l.last) // a few lines are then logged once too often
 		}
-		l.last[key] = &loggedLine{at: time.Now()}
-		return true, 0
-	case interval == 0 || time.Since(line.at) < interval:
+		line = &loggedLine{}
+		l.last[key] = line
+	}
+
+	isDue := line.at.IsZero() || interval > 0 && time.Since(line.at) >= interval
+	if !isDue || shared != nil && !shared.Allow() {
 		line.skipped++
 		return false, 0
 	}

@@ -109,7 +109,7 @@ func TestNeitherASlowJournalNorKeepingARejectDelaysTheAnswer(t *testing.T) {
 func TestTheLogLimiterHasAMemoryLimit(t *testing.T) {
 	q := newLogLimiter()
 	for i := range 3 * maxLimiterKeys {
-		q.allow(fmt.Sprint(i), 0)
+		q.allow(fmt.Sprint(i), 0, nil)
 	}
 	assert.True(t, len(q.last) <= maxLimiterKeys, len(q.last))
 }

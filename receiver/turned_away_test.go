@@ -65,6 +65,31 @@ func TestStrangersWriteFewLinesAndHideNoVenue(t *testing.T) {
 	})
 }
 
+func TestRequestsOfAStrangerWhoseLineOthersTookAreCountedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newTestbed(t, withSecret)
+		for minute := range 3 {
+			for i := range 20 * (minute % 2) { // others use up the lines of the second minute
+				b.postWrong(fmt.Sprintf("10.0.0.%d:5", i), uuid.NewString())
+			}
+			for range 60 {
+				b.postWrong("192.0.2.9:5", noVenue)
+				time.Sleep(time.Second)
+			}
+		}
+
+		time.Sleep(time.Minute)
+		b.postWrong("192.0.2.9:5", noVenue)
+		counted := 0
+		for _, one := range b.rejected() {
+			if one.Address == "192.0.2.9" {
+				counted += one.Count
+			}
+		}
+		assert.True(t, counted == 3*60+1, counted, b.log)
+	})
+}
+
 func TestAFloodOfStrangersPushesOutNeitherOrdersNorOtherCallers(t *testing.T) {
 	r := openRejects(t, queuetest.NewStore(), queuetest.NewStore())
 	_ = r.Close(t.Context())
