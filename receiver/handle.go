@@ -22,7 +22,7 @@ import (
 
 // handle takes a posted request. The 200 is written only after take has returned nil. A crash before that means no
 // answer: the service sends the request again. A crash after it loses nothing, because the order is on stable storage.
-// Nothing that can fail is done between the two, and nothing that the caller would wait for after the 200.
+// Nothing that can fail is done between the two. Work that the answer does not need is done after it.
 func (r *Receiver) handle(c echo.Context) error {
 	x := exchangeOf(c)
 
@@ -48,7 +48,7 @@ func (r *Receiver) handle(c echo.Context) error {
 	r.countStored(receipt) // before the answer, so that a caller that was answered finds its request in the metrics
 	r.metrics.seconds.Observe(time.Since(x.start).Seconds())
 	x.answer(c, contract.HTTPStored, successBody{contract.ValueSuccess, receipt.Duplicate, receipt.Jobs})
-	r.record(x, receipt)
+	r.noteStored(x, receipt)
 	return nil
 }
 
@@ -130,9 +130,9 @@ func headLate(planned *ticket.Request, reason string) {
 	}
 }
 
-// record logs a stored request, keeps it if not all of it may be on paper, and looks at its fields. It runs after the
-// answer, so that neither a slow journal nor anything else delays it.
-func (r *Receiver) record(x *exchange, receipt ticket.Receipt) {
+// noteStored logs a stored request, keeps it if not all of it may be on paper, and looks at its fields. Neither a slow
+// journal nor anything else of this delays the answer.
+func (r *Receiver) noteStored(x *exchange, receipt ticket.Receipt) {
 	r.logAccepted(x, receipt)
 	r.keepAccepted(x, receipt)
 	r.noteShape(x, receipt)
@@ -165,8 +165,7 @@ func (r *Receiver) codeOf(ctx context.Context, err error) Code {
 		return TooSlow
 	}
 
-	// A Code of another status would be a mistake in the caller's function; it must not cost an
-	// order.
+	// A Code of another status would be a mistake in Options.Classify, which must not cost an order.
 	if code := r.o.Classify(err); code.Status() == contract.HTTPUnavailable {
 		return code
 	}

@@ -184,7 +184,7 @@ func (r *Receiver) Relay(ctx context.Context, one Relayed) (receipt ticket.Recei
 	}
 
 	r.countStored(receipt)
-	r.record(relayed, receipt)
+	r.noteStored(relayed, receipt)
 	return receipt, nil
 }
 

@@ -94,7 +94,7 @@ func compile(from *Policy) *compiledPolicy {
 	compiled.DeviceHeader = http.CanonicalHeaderKey(from.DeviceHeader)
 
 	compiled.addSecrets(from.Secrets, "")
-	// The path is open without a venue, too: the answer must not depend on the venues if none has a secret.
+	// With no venue configured the path is open too: the caller is answered 403, as with venues that have no secret.
 	compiled.openPath = len(from.Secrets) == 0 &&
 		(len(from.Venues) == 0 || slices.ContainsFunc(from.Venues, func(v Venue) bool { return len(v.Secrets) == 0 }))
 	for _, v := range from.Venues {

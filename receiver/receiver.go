@@ -57,8 +57,8 @@ type Options struct {
 	//     again), or was refused for its device, or was a conflict, or printed only in part;
 	//   - any other refused body of a proven caller: it has the secret or, where the path needs none, an address of
 	//     allow_from;
-	//   - without a body, a caller that was turned away (401, 403, and 404 if it names a venue): once for each line
-	//     that is logged about it, which counts those before it.
+	//   - without a body, a caller that was turned away (401, 403, and 404 if it names a venue): once for each log line
+	//     about it. Reject.Count is the number of its requests since the line before.
 	// It is called after the answer was sent, concurrently, and may keep the body. Required.
 	Reject func(Reject)
 

@@ -31,7 +31,7 @@ const (
 
 	maxShapeFields = 400      // of a venue; of more, those that fewest requests had are forgotten, the oldest first
 	maxShapeBody   = 64 << 10 // of larger requests, nothing is kept: they wait in memory
-	shapesAtOnce   = 200      // and then shapesASecond: looking at a request takes as long as planning it
+	shapesAtOnce   = 200      // not more: looking at a request takes as long as planning it
 	shapesASecond  = 10
 	maxPath        = 200 // bytes
 	maxPathLabels  = 50  // of a venue, in the metric
@@ -71,8 +71,9 @@ func (s Shape) Unread() []Field {
 	return slices.DeleteFunc(slices.Clone(s.Fields), func(f Field) bool { return f.Use != plan.Unread })
 }
 
-// Shapes keeps the shape of each venue's requests. They are looked at after they were answered, and not all of many at
-// once. It stores the shapes at most once a minute, so a crash forgets a minute. It is safe for concurrent use.
+// Shapes keeps the shape of each venue's requests. They are looked at after they were answered: shapesAtOnce of many at
+// once, then shapesASecond. It stores the shapes at most once a minute, so a crash forgets a minute. It is safe for
+// concurrent use.
 type Shapes struct {
 	kv     kv.Store
 	log    *slog.Logger
@@ -176,7 +177,7 @@ func (s *Shape) add(l plan.Leaf, now time.Time) (first bool) {
 	field := Field{Path: contract.OneLine(l.Path, maxPath), Use: l.Use}
 	i, known := slices.BinarySearchFunc(s.Fields, field, compareFields)
 	switch {
-	case !known && len(s.Fields) >= 2*maxShapeFields: // of one hostile request; forget removes the older ones
+	case !known && len(s.Fields) >= 2*maxShapeFields: // one hostile request has so many; forget removes most
 		return false
 	case !known:
 		s.Fields = slices.Insert(s.Fields, i, field)

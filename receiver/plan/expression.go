@@ -23,10 +23,10 @@ import (
 // Limits of the cost of an expression, beside the limits of expr itself. The operator writes the expressions, but a
 // caller chooses the request that they run on, and an answer is due within seconds.
 const (
-	// maxLoopSteps limits an expression that loops over a list for each item: the number of items times
-	// the elements of all lists of their record, in all records of a request. A thousand items with
-	// three modifiers each just fit: 1000 items × (1000 + 3000) elements, and 10,000 more for ten
-	// elements in other lists of the record. Ten thousand items would take minutes.
+	// maxLoopSteps limits an expression that loops over a list for each item. At most it takes as many steps as a
+	// record has items, times the elements of all its lists; the records of a request are added up. A thousand items
+	// with three modifiers each just fit: 1000 items × (1000 + 3000) elements, and 10,000 more for ten elements in
+	// other lists of the record. Ten thousand items would take minutes.
 	maxLoopSteps  = 4_010_000
 	snippetColumn = 100 // longest line of an expression that an error quotes
 )

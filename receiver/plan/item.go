@@ -217,10 +217,10 @@ func (r *reader) void(quantity decimal, modifier bool) bool {
 		if saysVoid(h.kind, h.v, modifier) {
 			isVoid = true
 			if kind := h.v.Kind(); kind != '{' && kind != '[' { // its members say more than that
-				r.mark(h.v, fieldVoid)
+				r.markRead(h.v, fieldVoid)
 			}
 		} else if yes, readable := parseBool(h.v); h.kind != voidStatus && readable && !yes {
-			r.mark(h.v, fieldVoid)
+			r.markRead(h.v, fieldVoid)
 		}
 	}
 

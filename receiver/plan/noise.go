@@ -70,7 +70,7 @@ var wantedTime = []string{"promised", "promise", "due", "pickup", "collection", 
 	"booking"}
 
 var (
-	// allergyWords begin the words of keys that no other rule hides.
+	// allergyWords begin words. A text, list or object is never noise by its key if that has such a word.
 	allergyWords = []string{"allerg", "diet", "intoleran", "anaphyl"}
 	// warningWords begin the words of keys that must not be missed; these fields print first.
 	warningWords = append([]string{"warn", "alert", "caution", "note", "instruct", "comment", "message", "special",
@@ -303,7 +303,7 @@ func (p *Plan) Leaves(req contract.PrintRequest) (all []Leaf) {
 
 // leaves calls emit for each leaf of a value. read is the mark of the value that v is part of, and why says why that
 // one is noise.
-func (s *splitter) leaves(v contract.Value, path string, read readBy, why string, emit func(Leaf)) {
+func (s *splitter) leaves(v contract.Value, path string, read mark, why string, emit func(Leaf)) {
 	if len(v) == 0 {
 		return
 	}

@@ -204,7 +204,7 @@ func (s *splitter) instructionTexts(layout contract.Value, needed func(text stri
 
 		for _, v := range []contract.Value{value, more} {
 			if v != nil {
-				s.mark(v, fieldRecordNote)
+				s.markRead(v, fieldRecordNote)
 			}
 		}
 		all = append(all, text) // also an equal one: two coffees
@@ -289,18 +289,18 @@ func joined(in, key string) string {
 	return in + "." + key
 }
 
-// A readBy names the field that read a value, or is one of the constants below.
-type readBy uint8
+// A mark says what became of a value: 1 + fieldID, that field has read it; else it is one of the constants below.
+type mark uint8
 
 const (
-	markNothing  readBy = 0          // else 1 + fieldID
-	markContract readBy = 100 + iota // above all fields
-	markItems
-	markSilenced
+	markNothing  mark = 0          // nothing has read it
+	markContract mark = 100 + iota // a field of the contract that no cook needs
+	markItems                      // its parts are read one by one
+	markSilenced                   // nothing has read it, and the configuration leaves it out
 )
 
-// mark says that a field has read a value.
-func (s *splitter) mark(v contract.Value, id fieldID) { s.marks[v.Index()] = 1 + readBy(id) }
+// markRead says that a field has read a value.
+func (s *splitter) markRead(v contract.Value, id fieldID) { s.marks[v.Index()] = 1 + mark(id) }
 
 func (s *splitter) isRead(v contract.Value) bool {
 	own := s.marks[v.Index()]

@@ -122,7 +122,7 @@ func (r *reader) readText(id fieldID, numbers bool) string {
 
 	for _, h := range r.of(id) {
 		if isText(h.v, numbers) && strings.EqualFold(scalarText(h.v), text) { // the same again is read too
-			r.mark(h.v, id)
+			r.markRead(h.v, id)
 		}
 	}
 	return text
@@ -142,8 +142,8 @@ func isText(v contract.Value, numbers bool) bool {
 	return v.Kind() == '"' || v.Kind() == '0' && numbers
 }
 
-// course reads a name, or else a number, which says less. Beside a name the number counts as read, so it prints
-// nowhere, and so does the word of a service for no course.
+// course reads a name, or else a number, which says less. Two things print nowhere: the number beside a name, and a
+// name that says that there is no course (noCourse).
 func (r *reader) course() string {
 	name := r.text(fieldCourse)
 	if name == "" {
@@ -152,7 +152,7 @@ func (r *reader) course() string {
 
 	for _, h := range r.of(fieldCourse) {
 		if h.v.Kind() == '0' {
-			r.mark(h.v, fieldCourse)
+			r.markRead(h.v, fieldCourse)
 		}
 	}
 
@@ -166,7 +166,7 @@ func (r *reader) course() string {
 func (r *reader) number(id fieldID) (n decimal, ok bool) {
 	for _, h := range r.of(id) {
 		if n, ok := toDecimal(h.v); ok {
-			r.mark(h.v, id)
+			r.markRead(h.v, id)
 			return n, true
 		}
 	}
@@ -178,7 +178,7 @@ func (r *reader) number(id fieldID) (n decimal, ok bool) {
 func (r *reader) flag(id fieldID) bool {
 	for _, h := range r.of(id) {
 		if says, ok := parseBool(h.v); ok {
-			r.mark(h.v, id)
+			r.markRead(h.v, id)
 			return says
 		}
 	}
@@ -186,8 +186,8 @@ func (r *reader) flag(id fieldID) bool {
 }
 
 // isRushOrHold reads whether an order goes first or is not to be made yet: true, or a word that says so. Services also
-// number their priorities, and from both ends, so a number says nothing. A hold is not marked as read, so it prints
-// as it came too: only a screen knows when the item was fired.
+// number their priorities, and from both ends, so a number says nothing. A hold is not marked as read: a screen shows
+// it until the item is fired, but paper cannot change, so the field prints as it came.
 func (r *reader) isRushOrHold(id fieldID, words []string) bool {
 	for _, h := range r.of(id) {
 		isFlag := h.v.Kind() == 't' || h.v.Kind() == 'f'
@@ -197,7 +197,7 @@ func (r *reader) isRushOrHold(id fieldID, words []string) bool {
 		}
 
 		if id != fieldHold {
-			r.mark(h.v, id)
+			r.markRead(h.v, id)
 		}
 		return says
 	}
@@ -220,7 +220,7 @@ func (r *reader) promised() string {
 			continue
 		}
 
-		r.mark(h.v, fieldPromised)
+		r.markRead(h.v, fieldPromised)
 		return text
 	}
 	return ""
@@ -234,7 +234,7 @@ func (r *reader) notes(id fieldID) []string {
 	for _, h := range r.of(id) {
 		add := func(v contract.Value) {
 			if text := noteText(v); !isBlank(text) {
-				r.mark(h.v, id)
+				r.markRead(h.v, id)
 				all.add(text)
 			}
 		}

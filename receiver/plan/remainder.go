@@ -222,7 +222,7 @@ func (r *reader) allergens() (lines []string) {
 			lines = append(lines, u.String())
 		}
 		if len(collector.rest.fields) > 0 {
-			r.mark(h.v, fieldAllergens)
+			r.markRead(h.v, fieldAllergens)
 		}
 	}
 	return lines
@@ -261,8 +261,8 @@ func (rest remainder) addTo(notes *[]string, unreadNotes, more *int, limit int) 
 	}
 }
 
-// takeCancelling takes the fields out of rest that may say that nothing is to be cooked, and returns them. Only the
-// configuration can say that they do.
+// takeCancelling takes the fields out of rest that may say that nothing is to be cooked, and returns them for
+// MayCancel: they print as a question. They are a void only if ticket.fields.void names them.
 func (rest *remainder) takeCancelling() string {
 	var said []string
 	rest.fields = slices.DeleteFunc(rest.fields, func(u unread) bool {
@@ -278,36 +278,36 @@ func (rest *remainder) takeCancelling() string {
 // removal reads the fields that say that the line is taken away from its dish. It returns the words to print ahead of
 // its name: [NO] Onion must not read Onion. See takeRemoval for unread fields.
 func (r *reader) removal() string {
-	var marks strings.Builder
+	var words strings.Builder
 	for _, h := range r.of(fieldRemoved) {
 		switch yes, isFlag := parseBool(h.v); {
 		case h.kind == includedFlag && isFlag:
 			if !yes {
-				marks.WriteString("[" + h.v.Key() + ": " + scalarText(h.v) + "] ")
+				words.WriteString("[" + h.v.Key() + ": " + scalarText(h.v) + "] ")
 			}
 		case h.kind == includedFlag:
 			continue
 		case isFlag && yes:
-			marks.WriteString("[" + h.v.Key() + "] ")
+			words.WriteString("[" + h.v.Key() + "] ")
 		case !isFlag && h.v.Kind() == '"' && !isBlank(h.v.Text()):
-			marks.WriteString("[" + strings.ToUpper(plainText(h.v.Text())) + "] ")
+			words.WriteString("[" + strings.ToUpper(plainText(h.v.Text())) + "] ")
 		case !isFlag:
 			continue
 		}
-		r.mark(h.v, fieldRemoved)
+		r.markRead(h.v, fieldRemoved)
 	}
-	return marks.String()
+	return words.String()
 }
 
 // takeRemoval takes the fields out of rest that look like removals, and returns the same as [reader.removal].
 func (rest *remainder) takeRemoval() string {
-	var marks strings.Builder
+	var words strings.Builder
 	rest.fields = slices.DeleteFunc(rest.fields, func(u unread) bool {
-		mark := u.removal()
-		marks.WriteString(mark)
-		return mark != ""
+		word := u.removal()
+		words.WriteString(word)
+		return word != ""
 	})
-	return marks.String()
+	return words.String()
 }
 
 // removal is the word to print ahead of the name of a line that a field takes away from its dish; "": it does not.

@@ -26,7 +26,7 @@ type splitter struct {
 	fallback string
 	names    Names
 	envelope contract.Value
-	marks    []readBy      // of each value of the envelope
+	marks    []mark        // of each value of the envelope
 	hits     []hit         // of the newest reader
 	base     ticket.Ticket // the common part of all tickets of the request: venue, device, time
 	lines    []ticket.Line // of the record
@@ -36,7 +36,7 @@ type splitter struct {
 	machine   vm.VM              // reused by all expressions, which saves most of their allocations
 	env       map[string]any     // the record as expressions see it; nil until one needs it
 	envItem   int                // the index of the item in env
-	loopSteps int                // the most steps of looping expressions up to this record, see maxLoopSteps
+	loopSteps int                // upper bound for one looping expression, up to this record; see maxLoopSteps
 	record    int                // index of the record
 	results   []expressionResult // by route; of the record
 }
@@ -49,7 +49,7 @@ type expressionResult struct {
 }
 
 func (p *Plan) newSplitter(req contract.PrintRequest) *splitter {
-	s := &splitter{plan: p, envelope: req.Envelope, marks: make([]readBy, len(req.Envelope)),
+	s := &splitter{plan: p, envelope: req.Envelope, marks: make([]mark, len(req.Envelope)),
 		lines: make([]ticket.Line, 0, 8), hits: make([]hit, 0, 16)} // enough for most orders
 	if len(p.silenced) > 0 {
 		s.silence(req.Envelope, nil)
@@ -161,8 +161,8 @@ func (s *splitter) splitRecord(index int, rec *contract.Record, ofEnvelope remai
 }
 
 // splitEmpty plans a record without items: a message to the kitchen, or a void of the whole check. No route can match
-// it, because expressions are evaluated for items. If it has a list of anything else, its items may be there, so a
-// person must read all of it.
+// it, because expressions are evaluated for items. If it or the envelope has a list that no path reads, the items may
+// be there, so the record prints as JSON and a person reads all of it.
 func (s *splitter) splitEmpty(rec *contract.Record, t ticket.Ticket, rest, ofEnvelope remainder) {
 	texts := s.instructionTexts(rec.Fields.Get(keyInstructions), func(string) bool { return true })
 	switch {
