@@ -2,6 +2,7 @@ package plan
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -174,9 +175,13 @@ var (
 	// voidFlags are flags: true, 1 or "yes".
 	voidFlags = []string{"void", "voided", "cancel", "cancelled", "canceled", "deleted", "isVoid", "isVoided",
 		"isCancelled", "isCanceled", "isDeleted"}
-	// voidTimes say when it was cancelled, if they have a value.
+	// voidTimes say when it was cancelled, if they have a value, and that is no zeroTime.
 	voidTimes = []string{"voidedat", "voiddate", "voidtime", "cancelledat", "canceledat", "cancelleddate",
 		"canceleddate", "deletedat", "deleteddate"}
+	// zeroTime matches a time that was never set, as programs write it: 0, the year 0 of MySQL, the year 1 of .NET and
+	// Go (as seconds too), the first second of 1970. Later ones may be of a clock that was not set.
+	zeroTime = regexp.MustCompile(`^(?:0+(?:\.0+)?|-62135596800(?:000)?|0000-\d\d-\d\d.*|0001-01-01.*|` +
+		`1970-01-01[T ]00:00:00(?:[.,]0+)?(?:Z|\+00:?00)?)$`)
 	// statusFields may have one of voidStatuses as their value.
 	statusFields = []string{"status", "kdsstatus", "itemstatus", "orderstatus", "state", "action", "type", "operation",
 		"changetype"}

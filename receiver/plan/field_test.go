@@ -284,6 +284,8 @@ var voidSpellings = []string{
 	`"isVoid":"1.0"`, `"void":"1e0"`, `"voided":" 01 "`, `"isVoid":"YES"`, `"void":"y"`, `"isVoid":{},"void":"Y"`,
 	`"isvoid":true`, `"Status":"VOID"`, `"isVoided":true`, `"is_voided":1`, `"cancelled":true`, `"isCanceled":"yes"`,
 	`"state":"CANCELLED"`, `"action":"VOID"`, `"type":"CANCEL"`, `"operation":"deleted"`, `"voidedAt":"2026-02-06"`,
+	`"voidedAt":1`, `"voidedAt":true`, `"deletedAt":1770000000`, `"voidTime":"0001"`, `"voidedAt":{"at":0}`,
+	`"cancelledAt":"1970-01-01T00:03:12Z"`, `"cancelledAt":"1970-01-01"`, `"voidedAt":"0010-01-01T00:00:00Z"`,
 	"\"quantity\":\"\u22122\"", "\"qty\":\" \u20130.5\"", "\"count\":\"\u20101\"", "\"quantity\":\"\u20111\"",
 }
 
@@ -295,6 +297,13 @@ var nonVoids = []string{
 	"\"quantity\":\"\u2013\"",
 	`"status":true`, `"quantity":0`, `"quantity":-0`, `"quantity":-0.0`, `"quantity":2,"qty":-1`,
 	`"note":"VOID"`, `"isVoided":false`, `"voidedAt":null`, `"cancelledBy":"x"`, `"state":"CANCELLABLE"`,
+}
+
+// zeroTimes are the values of a program that has no time.
+var zeroTimes = []string{
+	`0`, `0.0`, `"0"`, `""`, `" "`, `null`, `"0000-00-00 00:00:00"`, `"0000-00-00"`, `"0001-01-01T00:00:00Z"`,
+	`"0001-01-01"`, `"0001-01-01T00:00:00.0000000+01:00"`, `-62135596800`, `-62135596800000`,
+	`"1970-01-01T00:00:00Z"`, `"1970-01-01T00:00:00.000+00:00"`,
 }
 
 func TestAVoidIsNeverTakenForAnOrder(t *testing.T) {
@@ -329,6 +338,21 @@ func TestAnOrderIsNotTakenForAVoid(t *testing.T) {
 		r := split(t, Config{}, `{"id":"r",`+o+`,"items":[{"name":"Pie",`+o+`,"childItems":[{"name":"Peas",`+o+`}]}]}`)
 		tk := r.Request.Drafts[0].Ticket
 		assert.True(t, !tk.Void && !tk.Lines[0].Void && !tk.Lines[1].Void, o, lines(r))
+	}
+}
+
+func TestAZeroTimeIsNeitherAVoidNorAQuestion(t *testing.T) {
+	for _, zero := range zeroTimes {
+		for _, key := range append([]string{"stornoAt"}, voidTimes...) {
+			o := fmt.Sprintf("%q:%s", key, zero)
+			r := split(t, Config{Fields: map[string][]string{"void": {"stornoAt"}}},
+				`{"id":"r",`+o+`,"items":[{"name":"Pie",`+o+`,"childItems":[{"name":"Peas",`+o+`}]}]}`)
+			tk := r.Request.Drafts[0].Ticket
+			assert.True(t, !tk.Void && tk.MayCancel == "" && len(tk.Notes) == 0, o, tk.Void, tk.MayCancel, tk.Notes)
+			for _, l := range tk.Lines {
+				assert.True(t, !l.Void && l.MayCancel == "" && len(l.Notes) == 0, o, l)
+			}
+		}
 	}
 }
 

@@ -234,7 +234,7 @@ func saysVoid(kind flagKind, v contract.Value, modifier bool) bool {
 		yes, _ := parseBool(v)
 		return yes
 	case voidTime:
-		return v.Kind() != 'f' && !isEmpty(v)
+		return v.Kind() != 'f' && !isEmpty(v) && !isZeroTime(v)
 	case voidStatus:
 		if v.Kind() != '"' {
 			return false
@@ -244,8 +244,12 @@ func saysVoid(kind flagKind, v contract.Value, modifier bool) bool {
 	}
 
 	// A path of ticket.fields.void says it in any of these ways.
-	isTime := v.Kind() == '"' && timeValue.MatchString(strings.TrimSpace(v.Text()))
+	isTime := v.Kind() == '"' && timeValue.MatchString(strings.TrimSpace(v.Text())) && !isZeroTime(v)
 	return isTime || saysVoid(voidFlag, v, modifier) || saysVoid(voidStatus, v, modifier)
+}
+
+func isZeroTime(v contract.Value) bool {
+	return (v.Kind() == '"' || v.Kind() == '0') && zeroTime.MatchString(strings.TrimSpace(v.Text()))
 }
 
 // maxPlainDigits limits how long a number may get by writing out its exponent: 1e999999999 is eleven
