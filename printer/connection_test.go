@@ -115,22 +115,27 @@ func TestAPollShowsAHungPrinterAsHungAndSendsAWorkingOneNoHello(t *testing.T) {
 }
 
 func TestAPrinterWithoutAStatusIsReadyOnlyWhenItHasAnsweredAHello(t *testing.T) {
-	// It answers GS ( H and no DLE EOT, so a poll that sends no hello hears nothing.
+	// It answers GS r, that its paper is low, and no DLE EOT, so a poll that sends no hello hears nothing.
 	synctest.Test(t, func(t *testing.T) {
 		var silent atomic.Bool
+		asked := countGSr()
 		s := &scriptedPrinter{answer: func(_ *scriptedPrinter, c net.Conn, all string) {
-			if !silent.Load() {
-				answersIDs(c, all)
+			for range asked(c, all) {
+				if !silent.Load() {
+					_, _ = c.Write([]byte{0x03})
+				}
 			}
 		}}
 		r := newHarness(t, nil, s, func(d *printer.DeviceOptions, _ *printer.Options) {
-			d.Confirm, d.PollEvery = profile.ByProcessID, time.Minute
+			d.Confirm, d.PollEvery = profile.ByStatus, time.Minute
 		})
 		go r.d.Watch(r.t.Context())
-		r.wantAlone("A1", "confirmed")
-		asked := strings.Count(s.all(), theID)
+		r.wantAlone("A1", "processed")
+		before := strings.Count(s.all(), theGSr)
 		time.Sleep(10 * time.Minute)
-		assert.Equal(t, strings.Count(s.all(), theID), asked, "a poll says hello to a printer that is ready")
+		assert.Equal(t, strings.Count(s.all(), theGSr), before, "a poll says hello to a printer that is ready")
+		reported := strings.Join(r.wantState(printer.Ready).Conditions, ", ")
+		assert.Equal(t, reported, "paper_low", "a poll forgets the report")
 
 		silent.Store(true)
 		r.want("A2", "not ready")
@@ -142,6 +147,13 @@ func TestAPrinterWithoutAStatusIsReadyOnlyWhenItHasAnsweredAHello(t *testing.T) 
 		time.Sleep(time.Minute)
 		r.want("A2", "not ready")
 		r.wantState(printer.Hung)
+		silent.Store(false)
+		time.Sleep(2 * time.Minute)
+		r.wantState(printer.Ready)
+
+		silent.Store(true)
+		r.want("A3", "not ready")
+		r.wantState(printer.Busy)
 		silent.Store(false)
 		time.Sleep(2 * time.Minute)
 		r.wantState(printer.Ready)
