@@ -86,10 +86,13 @@ func TestTwoBodiesThatTheParserDoesNotReadToTheirEndAreTwoRequestsAndARetryIsNon
 		first, err := Open([]byte(body), Lenient)
 		again, _ := Open([]byte(retry), Lenient)
 		other, _ := Open([]byte(strings.Replace(form, "ID", "b", 1)), Lenient)
+		odd, _ := Open([]byte(strings.Replace(form, "ID", "\xfe", 1)), Lenient)
+		odder, _ := Open([]byte(strings.Replace(form, "ID", "\xff", 1)), Lenient)
 		text := first.Records[0].Unreadable
 		assert.True(t, err == nil && first.Cut && strings.HasPrefix(text, body[:maxText]), form[:30], err)
 		assert.Contains(t, text, fmt.Sprintf(" … and %d bytes more", len(body)-maxText))
 		assert.True(t, first.ID == again.ID && first.ID != other.ID, form[:30], first.ID, again.ID, other.ID)
+		assert.True(t, odd.ID != odder.ID, "of ids that are not Unicode", form[:30], odd.ID)
 	}
 }
 

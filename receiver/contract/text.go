@@ -12,7 +12,7 @@ import (
 // maxText is how much of a body that cannot be read prints, in bytes: about 80 cm of paper.
 const maxText = 8000
 
-// retryMembers matches the members by which a retry differs, in a text that is as received.
+// retryMembers matches the members by which a retry differs, in a body as received.
 var retryMembers = regexp.MustCompile(`"(?:retryCount|_\w+|server\w+Timestamp)"\s*:\s*"?\d[-+.:\w]*"?`)
 
 // setText makes p one unreadable record, of which at most so many bytes print. After an error of the parser the text is
@@ -39,11 +39,11 @@ func (p *PrintRequest) setText(parseErr error, most int) {
 
 	p.ID, _ = CanonicalID(first.Get(FieldID).string())
 	if strings.TrimSpace(p.ID) == "" || len(p.ID) > MaxIDBytes {
-		same := text // in a retry
+		same := []byte(text) // in a retry; after a syntax error there is none
 		if _, isLimit := parseErr.(*Mismatch); isLimit {
-			same = retryMembers.ReplaceAllString(text, "") // after another error of the parser there is no retry
+			same = retryMembers.ReplaceAll(p.Raw, nil)
 		}
-		digest := sha256.Sum256([]byte(same))
+		digest := sha256.Sum256(same)
 		p.ID = "text-" + hex.EncodeToString(digest[:16])
 	}
 

@@ -156,7 +156,7 @@ func isForCook(v contract.Value, why string) bool {
 		}
 		// "amount": "extra" is of a topping, and no money.
 		isWord := strings.EqualFold(v.Key(), "amount") && !strings.ContainsAny(v.Text(), "0123456789")
-		// The payment that was refunded may be that of a dish that nobody will eat.
+		// A payment that was refunded may be for a dish that is not to be made.
 		isCancelled := isStatus(v.Key()) && hasWordLike(v.Text(), cancellingWords)
 		// An id is never a sentence.
 		return isWord || isCancelled || hasWordLike(v.Key(), allergyWords) ||

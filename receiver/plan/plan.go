@@ -316,8 +316,8 @@ func FoldPath(path string) string {
 	return string(b[1:])
 }
 
-// silence marks the values at silenced paths; path is that of v, as [FoldPath] has it. A field that reads one of them
-// marks it anew. Longer paths are not compared: a hostile body has many values at a long one.
+// silence marks the values at silenced paths; path is the path of v, as [FoldPath] has it. A field that reads one of
+// them marks it anew. Longer paths are not compared: a hostile body has many values at a long one.
 func (s *splitter) silence(v contract.Value, path []byte) {
 	switch kind := v.Kind(); {
 	case len(v) == 0 || len(path) > s.plan.longestSilenced:
