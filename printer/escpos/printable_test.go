@@ -119,7 +119,7 @@ func TestWithImagesEverythingAFontHasStays(t *testing.T) {
 
 func TestEveryRuneIsPrintable(t *testing.T) {
 	written, drawn := rune(13), rune(61) // one in so many
-	if slow.All() && !raceDetector {     // which would take five times as long and has nothing to detect here
+	if slow.All() {
 		written, drawn = 1, 1
 	}
 	checkRunes(t, Options{Profile: model(t, "generic-80mm")}, written)

@@ -1,5 +1,0 @@
-//go:build race
-
-package escpos
-
-const raceDetector = true
