@@ -50,7 +50,6 @@ func (g *group) isAt(table string) bool {
 // check, it joins the latest that
 //
 //   - came with the same request, and not with another record, number or table; or
-//   - has a card that it replaces: an order can get another number; or
 //   - has the same number, and no other table, and was here in the last recallFor; or
 //   - has no number either and is at the same table, with a card that is here: as soon as the cards of a
 //     table are bumped it may have new guests.
@@ -76,12 +75,6 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 				})
 			}
 
-			if g == nil && t.Changed != nil {
-				g = latest(by[c.byRequest], func(g *group) bool {
-					return slices.ContainsFunc(g.members, func(m member) bool { return c.replaces(m.entry) })
-				})
-			}
-
 			if g == nil && number != "" {
 				g = latest(by[c.byNumber], func(g *group) bool { return same(g) && g.wasHere(c.rec.CameAt, recallFor) })
 			}
@@ -98,9 +91,6 @@ func grouped(cards []member, recallFor time.Duration) []*group {
 		}
 
 		g.members = append(g.members, c)
-		if t.Changed != nil && differ(number, t.Changed.Order) { // the order has got another number
-			g.number = number
-		}
 		g.check, g.number = cmp.Or(g.check, t.Check), cmp.Or(g.number, number)
 		if table != "" && !g.isAt(table) {
 			g.tables = append(g.tables, table)
@@ -136,7 +126,7 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 func (g *group) wasHere(at int64, within time.Duration) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool {
 		left := m.departedAt
-		if m.state == Replaced { // it left when its board took it off; at a pass departedAt is when it was sent out
+		if m.state == Replaced { // at a pass departedAt is when it was sent out, if it was: the board's time counts
 			left = m.rec.DepartedAt
 		}
 		return m.departure == 0 && m.state == Open || left > at-within.Milliseconds()
@@ -213,8 +203,7 @@ func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []
 			if finish != nil && o.State == Open {
 				next := *o
 				finish(g, &next)
-				// Most have the same parts as before, and need no new version; nor has an order that was just
-				// assembled, because assemble has finished it.
+				// Most have the same parts as before, one that was just assembled too, and need no new version.
 				if next.Ready != o.Ready || next.Cancelled != o.Cancelled ||
 					next.unknown != o.unknown || !reflect.DeepEqual(next.Parts, o.Parts) {
 					next.seal()

@@ -121,15 +121,6 @@ func TestAChangedTicketTakesThePlaceOfTheOldOneAndMustBeRead(t *testing.T) {
 	wantOrders(t, b, "#9 [9 1Soup] left 1", "#18 [3] [CHANGED 3 bumped] left 0")
 }
 
-func TestAnOrderThatGetsAnotherNumberIsOneOrderAndSaysWhenItWasBumped(t *testing.T) {
-	b := boardOf(t, of18(1, "1 Fish"))
-	do(t, b, press(b, Bump, 1, 0))
-	changed, added := changed18(1, 2, "1 Pie"), of18(3, "1 Tea")
-	changed.Ticket.Number, added.Ticket.Number = "19", "19"
-	put(t, b, changed, added, of18(4, "1 Cake"))
-	wantOrders(t, b, "#19 [2 1Pie] [+3 1Tea] [CHANGED 2 bumped] left 2", "#18 [4 1Cake] left 1")
-}
-
 func TestTheTicketsOfOneChangeDoNotReplaceEachOther(t *testing.T) {
 	b := boardOf(t, of18(1, "1 Fish"), changed18(1, 2, "1 Pie"), changed18(1, 3, "1 Tea"))
 	wantOrders(t, b, "#18 [2 1Pie] [3 1Tea] [CHANGED 2] [CHANGED 3] left 2")
