@@ -151,7 +151,7 @@ const (
 	// that. The ids of other records are not used to recognise a request.
 	Strict
 	// Text prints the records of every body as text, and the other fields of the envelope as usual; the whole body as
-	// text, if it has no records.
+	// text, if it has no records. No configuration selects it: it is for a refused body that a person prints late.
 	Text
 )
 
@@ -165,7 +165,7 @@ type PrintRequest struct {
 	Anomalies []Anomaly // its deviations, each kind at most once
 	Raw       []byte    // the body as received, without a byte order mark
 	Cut       bool      // it prints as text, and only its beginning
-	// Content stands for the body: a retry has the same. Zero: the body is not JSON, or too large for the parser.
+	// Content stands for the body: a retry has the same.
 	Content ticket.Digest
 }
 
@@ -242,8 +242,9 @@ func Anomalies() []Anomaly {
 	return []Anomaly{IDNotUUID, InvalidUTF8, StatusOdd, CountOdd, VenueOther, DuplicateKey, OverLimit}
 }
 
-// wantedKey matches keys of a time for which a meal is wanted. Package plan prints times under more keys (wantedTime):
-// a requestedAt prints, but it may be the time of the retry, which must not print again.
+// wantedKey matches keys of the times for which a meal is wanted: a retry repeats them, see mayDiffer. Package plan
+// prints times under more keys (wantedTime). A requestedAt prints, but it may be the time of the retry: as content it
+// would make the retry print again.
 var wantedKey = regexp.MustCompile(
 	`(?i)^(?:promised?|due|pick_?up|collection|ready|wanted|delivery|serve|needed|eta)(?:_?(?:at|by|for|time|date))?$`)
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ticketrail/deploy/assert"
+	"ticketrail/queue/ticket"
 )
 
 func TestARequestHasAtMostTenThousandItemsAndSixtyFourLevelsOfThem(t *testing.T) {
@@ -74,8 +75,8 @@ func TestTwoBodiesThatTheParserDoesNotReadToTheirEndAreTwoRequestsAndARetryIsNon
 	values := `[` + strings.Repeat("0,", maxValues) + `0]`
 	deep := strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting)
 	for _, form := range []string{
-		`{"_trace":` + values + `,"records":[{"id":"ID","retryCount":0}],"serverRequestTimestamp":"2026-11-20"}`,
-		`{"retryCount":` + deep + `,"records":[{"id":"ID","_updatedAt" : "2026-11-20T19:30:00.5Z"}]}`,
+		`{"_trace":` + values + `,"records":[{"id":"ID","retryCount":0}],"serverRequestTimestamp":"2026-11-20T19:30:00Z"}`,
+		`{"retryCount":` + deep + `,"records":[{"id":"ID"}]}`,
 		`{"x":` + values + `,"records":[{"id":"ID"}]}`,
 		`{"records":[{"x":` + values + `,"id":"ID","retryCount":0}]}`,
 		`{"records":[{"retryCount":` + deep + `,"id":"ID"}]}`,
@@ -96,6 +97,35 @@ func TestTwoBodiesThatTheParserDoesNotReadToTheirEndAreTwoRequestsAndARetryIsNon
 	}
 }
 
+func TestARetryOfABodyOverALimitOfTheParserIsADuplicate(t *testing.T) {
+	values := `[` + strings.Repeat("0,", maxValues) + `0]`
+	for _, c := range [][3]string{ // a body, the part by which the retry differs, and that part
+		{`{"records": [{"id": "a", "retryCount" : 0, "x":` + values + `}]}`, `"retryCount" : 0`, `"retryCount" : 1`},
+		{`{"records":[{"id":"a","x":` + values + `}],"serverRequestTimestamp":"2026-11-20T19:30:00.5Z"}`, `00.5Z`, `01.52Z`},
+		{`{"serverRequestTimestamp":"2026-11-20T19:30:00.5Z","records":[{"id":"a","x":` + values + `}]}`, `00.5Z`, `01.52Z`},
+		{`{"duration":0.5,"records":[{"id":"a","x":` + values + `}]}`, `0.5`, `0.6`},
+
+		// The id is behind the limit.
+		{`{"x":` + values + `,"records":[{"id":"a"}],"duration":0.5}`, `0.5`, `0.6`},
+		{`{"x":` + values + `,"records":[{"id":"a","updatedAt":"2026-11-20T19:30:00Z"}]}`, `19:30`, `19:31`},
+		{`{"x":` + values + `,"records":[{"id":"a"}],"sentAt":"2026-11-20T19:30:00Z"}`, `19:30`, `19:31`},
+		{`{"x":` + values + `,"records":[{"id":"a"}],"_trace":"a1"}`, `a1`, `b1`},
+		{`{"x":` + values + `,"records":[{"id":"a"}]}`, `"id":"a"}`, `"id":"a","retryCount":1}`},
+	} {
+		retry := strings.Replace(c[0], c[1], c[2], 1)
+		assert.True(t, retry != c[0] && isRetry(c[0], retry), c[0][:60], c[1], c[2])
+	}
+}
+
+// TestTwoContentsOverALimitOfTheParserDiffer: a relay knows a content by nothing else. Of two that are the same to it,
+// it answers the second 200 and stores it nowhere.
+func TestTwoContentsOverALimitOfTheParserDiffer(t *testing.T) {
+	body := `{"records":[{"id":"a","items":[{"name":"Fish"}],"x":[` + strings.Repeat("0,", maxValues) + `0]}]}`
+	first, _ := Open([]byte(body), Lenient)
+	other, _ := Open([]byte(strings.Replace(body, "Fish", "Pie", 1)), Lenient)
+	assert.True(t, first.ID == other.ID && first.Content != other.Content, first.ID, other.ID, first.Content)
+}
+
 func TestTheTreeOfAHostileBodyIsBounded(t *testing.T) {
 	const size = 1 << 20
 	for _, one := range []string{`[`, `{"a":`, `{},`, `0,`, `"",`, `"\n",`, `{"a":0},`} {
@@ -108,4 +138,16 @@ func TestTheTreeOfAHostileBodyIsBounded(t *testing.T) {
 		assert.True(t, bytes <= 24<<20, "1 MiB of", one, bytes>>20)
 		t.Logf("1 MiB of %s takes %d MiB", one, bytes>>20)
 	}
+}
+
+// isRetry says whether the queue would answer the second body as a duplicate of the first.
+func isRetry(first, second string) bool {
+	a, _ := Open([]byte(first), Lenient)
+	b, _ := Open([]byte(second), Lenient)
+	said := func(p PrintRequest) ticket.Digest {
+		t := ticket.Ticket{Raw: p.Records[0].Unreadable}
+		return t.Said()
+	}
+	sameBody := a.Content != ticket.Digest{} && a.Content == b.Content
+	return a.ID == b.ID && (sameBody || said(a) == said(b))
 }

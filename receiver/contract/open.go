@@ -269,6 +269,53 @@ func (v Value) digest() ticket.Digest {
 	return ticket.Digest(sum.Sum(nil)[:len(ticket.Digest{})])
 }
 
+// digestOfTokens is the digest of a body that the parser gives up, without a tree. All behind an error counts as
+// received.
+func digestOfTokens(body []byte) ticket.Digest {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true),
+		jsontext.AllowDuplicateNames(true))
+	reader := treeReader{text: string(body), isUnicode: utf8.Valid(body), dec: decoder}
+	sum := sha256.New()
+	out := bufio.NewWriterSize(sum, hashAtOnce)
+	for err := error(nil); err == nil; {
+		err = reader.writeToken(out)
+	}
+
+	_, _ = out.Write(body[decoder.InputOffset():])
+	_ = out.Flush()
+	return ticket.Digest(sum.Sum(nil)[:len(ticket.Digest{})])
+}
+
+// writeToken writes the next token, or the next member, as far as a retry has the same. Of a member that is an object
+// or a list it writes the beginning.
+func (t *treeReader) writeToken(out *bufio.Writer) (err error) {
+	var next node
+	depth := t.dec.StackDepth()
+	if of, parts := t.dec.StackIndex(depth); of == '{' && parts%2 == 0 && t.dec.PeekKind() == '"' {
+		if next.key, err = t.scalar(false); err != nil {
+			return err
+		}
+	}
+
+	next.kind = t.dec.PeekKind()
+	isStructure := strings.ContainsRune("{}[]", rune(next.kind))
+	switch {
+	case isStructure && ticket.IsMetadata(next.key):
+		return t.dec.SkipValue()
+	case isStructure:
+		_, err = t.dec.ReadToken()
+	default:
+		next.text, err = t.scalar(next.key == FieldID)
+	}
+
+	if err == nil && !(Value{next}).mayDiffer(depth == 1) {
+		_ = out.WriteByte(byte(next.kind))
+		writeText(out, next.key)
+		writeText(out, next.text)
+	}
+	return err
+}
+
 const hashAtOnce = 512 // bytes, which are collected: the parts are small
 
 // writeContent writes a value. A mark begins each part and texts have their lengths, so no two values have the same

@@ -2,23 +2,19 @@ package contract
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"ticketrail/queue/ticket"
 )
 
 // maxText is how much of a body that cannot be read prints, in bytes: about 80 cm of paper.
 const maxText = 8000
 
-// retryMembers matches the members by which a retry differs, in a body as received.
-var retryMembers = regexp.MustCompile(`"(?:retryCount|_\w+|server\w+Timestamp)"\s*:\s*"?\d[-+.:\w]*"?`)
-
 // setText makes p one unreadable record, of which at most so many bytes print. After an error of the parser the text is
-// the body as received, because the order may be in its other part. Its id is the first record's, else it is a hash of
-// the text, so that a retry is recognised. The envelope stays if the text is only its records: its other fields print
-// as usual.
+// the body as received, because the order may be in its other part. Its id is the first record's, else it is a hash, so
+// that a retry is recognised. The envelope stays if the text is only its records: its other fields print as usual.
 func (p *PrintRequest) setText(parseErr error, most int) {
 	records := p.Envelope.Get(FieldRecords)
 	var text string
@@ -28,7 +24,7 @@ func (p *PrintRequest) setText(parseErr error, most int) {
 	case parseErr == nil:
 		text, p.Envelope = p.Envelope.JSON(), nil
 	default:
-		p.Envelope = nil
+		p.Envelope, p.Content = nil, digestOfTokens(p.Raw)
 		text = string(bytes.ToValidUTF8(p.Raw, []byte("\uFFFD")))
 	}
 
@@ -39,12 +35,11 @@ func (p *PrintRequest) setText(parseErr error, most int) {
 
 	p.ID, _ = CanonicalID(first.Get(FieldID).string())
 	if strings.TrimSpace(p.ID) == "" || len(p.ID) > MaxIDBytes {
-		same := []byte(text) // in a retry; after a syntax error there is none
-		if _, isLimit := parseErr.(*Mismatch); isLimit {
-			same = retryMembers.ReplaceAll(p.Raw, nil)
+		same := p.Content // in a retry
+		if parseErr == nil {
+			same = ticket.DigestOf([]byte(text))
 		}
-		digest := sha256.Sum256(same)
-		p.ID = "text-" + hex.EncodeToString(digest[:16])
+		p.ID = "text-" + hex.EncodeToString(same[:])
 	}
 
 	if p.Cut = len(text) > most; p.Cut {
