@@ -21,7 +21,7 @@ const (
 	fieldNote                       // special requests; all of the paths are read
 	fieldSeat                       // who gets it
 	fieldCourse                     // when it is served
-	fieldChildren                   // lists of modifiers beside childItems
+	fieldChildren                   // lists of modifiers; childItems is always one, see [reader.children]
 	fieldRemoved                    // says that a modifier is taken away from its dish
 	fieldAllergens                  // of an item or a record; all of the paths are read
 	fieldVoid                       // of an item or a record; see [reader.void]
@@ -178,9 +178,10 @@ var (
 	// voidTimes say when it was cancelled, if they have a value, and that is no zeroTime.
 	voidTimes = []string{"voidedat", "voiddate", "voidtime", "cancelledat", "canceledat", "cancelleddate",
 		"canceleddate", "deletedat", "deleteddate"}
-	// zeroTime matches a time that was never set, as programs write it: 0, the year 0 of MySQL, the year 1 of .NET and
-	// Go (as seconds too), the first second of 1970. Later ones may be of a clock that was not set.
-	zeroTime = regexp.MustCompile(`^(?:0+(?:\.0+)?|-62135596800(?:000)?|0000-\d\d-\d\d.*|0001-01-01.*|` +
+	// zeroTime matches a time that was never set, as programs write it: 0 (and not 0000, which is midnight), the year 0
+	// of MySQL, the year 1 of .NET and Go (as seconds too), the first second of 1970. Later ones may be of a clock that
+	// was not set.
+	zeroTime = regexp.MustCompile(`^(?:0(?:\.0+)?|-62135596800(?:000)?|0000-\d\d-\d\d.*|0001-01-01.*|` +
 		`1970-01-01[T ]00:00:00(?:[.,]0+)?(?:Z|\+00:?00)?)$`)
 	// statusFields may have one of voidStatuses as their value.
 	statusFields = []string{"status", "kdsstatus", "itemstatus", "orderstatus", "state", "action", "type", "operation",

@@ -285,6 +285,7 @@ var voidSpellings = []string{
 	`"isvoid":true`, `"Status":"VOID"`, `"isVoided":true`, `"is_voided":1`, `"cancelled":true`, `"isCanceled":"yes"`,
 	`"state":"CANCELLED"`, `"action":"VOID"`, `"type":"CANCEL"`, `"operation":"deleted"`, `"voidedAt":"2026-02-06"`,
 	`"voidedAt":1`, `"voidedAt":true`, `"deletedAt":1770000000`, `"voidTime":"0001"`, `"voidedAt":{"at":0}`,
+	`"voidTime":"0000"`, `"voidTime":"000000.000"`,
 	`"cancelledAt":"1970-01-01T00:03:12Z"`, `"cancelledAt":"1970-01-01"`, `"voidedAt":"0010-01-01T00:00:00Z"`,
 	"\"quantity\":\"\u22122\"", "\"qty\":\" \u20130.5\"", "\"count\":\"\u20101\"", "\"quantity\":\"\u20111\"",
 }
