@@ -35,7 +35,7 @@ func (a *App) printNotice(ctx context.Context, e notify.Event) error {
 
 	// An order like any other for the queue: it prints in its turn and is in the history. It has no venue, so no
 	// order has the same key, and nothing to cook. The same notice again is a duplicate.
-	id, now := fmt.Sprintf("notice-%s-%d", e.Subject, e.Since.UnixMilli()), time.Now().UTC()
+	id, now := fmt.Sprintf("notice-%s-%d-%d", e.ID, e.Count, e.Since.UnixMilli()), time.Now().UTC()
 	_, err := a.queue.Accept(ctx, ticket.Request{ID: id, Received: now, Body: []byte("{}"),
 		Drafts: []ticket.Draft{{Station: at, Ticket: ticket.Ticket{
 			Request: id, Number: "NOTICE", Received: now, Zone: a.zoneName(),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ticketrail/cmd/internal/finding"
+	"ticketrail/cmd/internal/notify"
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
 )
@@ -47,6 +48,21 @@ func TestANoticeIsPrintedAtTheBackupElseAtTheFallbackUnlessThatFailsToo(t *testi
 			}
 		}, "bar", "grill", "cold")
 	}
+}
+
+func TestEachFindingOfAStationIsPrintedOnceAndAgainIfMoreTicketsWait(t *testing.T) {
+	runDaemon(t, func(k *testDaemon) {
+		held := finding.New("station/grill/tickets_held", finding.Fail, "1 ticket waits", "", "decide")
+		held.Subject, held.Since, held.Count = "grill", time.Now(), 1
+		more, shared := held, held
+		more.Count, shared.ID = 2, "station/grill/shared"
+
+		for _, f := range []finding.Finding{held, held, shared, more} {
+			assert.NoError(k.T, k.App.printNotice(k.T.Context(), notify.Event{Finding: f}))
+		}
+		k.Advance(time.Minute)
+		k.WantPrinted("bar", "NOTICE NOTICE NOTICE")
+	}, "bar", "grill")
 }
 
 func TestSilenceInOpeningHoursIsAFindingAndNightIsNot(t *testing.T) {
