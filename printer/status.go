@@ -39,6 +39,9 @@ const (
 	Offline         = "offline"    // it prints nothing, and does not report why
 )
 
+// PaperLow is a condition and no state: the printer still prints.
+const PaperLow = "paper_low"
+
 // Status is the known state of a device. Scripts read its JSON, so the keys stay as they are: ability is the best
 // proof.
 type Status struct {
@@ -225,7 +228,7 @@ func (h *health) advice(s *Status) string {
 		return s.hint
 	case advice != "":
 		return advice
-	case slices.Contains(s.Conditions, escpos.PaperLow.Name()):
+	case slices.Contains(s.Conditions, PaperLow):
 		return "have a new roll of paper ready"
 	case s.Late:
 		return "it answers a question only with the next one, which delays its tickets; to be asked nothing, set " +

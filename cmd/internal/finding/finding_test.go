@@ -221,7 +221,7 @@ func TestAPrinterThatWorksWithAdviceIsNotCalledReady(t *testing.T) {
 func TestAPrinterThatMovedAndHasAnotherFlawHasAFindingAndAdviceForEach(t *testing.T) {
 	for id, other := range map[string]DeviceStatus{
 		"paper_low": {Conditions: []string{"paper_low"}, Advice: "have a roll ready"},
-		"advice":    {Late: true, Advice: "set confirm: none"},
+		"advice":    {Late: true, Conditions: []string{"feed_button"}, Advice: "set confirm: none"},
 	} {
 		other.State, other.Fine, other.Moved = "ready", true, "was found at b, not at a"
 		var got []string

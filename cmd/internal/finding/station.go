@@ -179,9 +179,9 @@ func (p Station) Findings(now time.Time) (out []Finding) {
 	}
 
 	if device.Advice != "" {
-		state, text := "advice", "works, but not as it should" // such as a late answer: no condition names it
-		if len(device.Conditions) > 0 {
-			state, text = device.Conditions[0], words(device.Conditions)
+		state, text := "advice", "works, but not as it should"
+		if slices.Contains(device.Conditions, printer.PaperLow) { // no other condition has advice
+			state, text = printer.PaperLow, "paper low"
 		}
 		add(state, Warn, time.Time{}, text, "", device.Advice)
 	}
@@ -217,7 +217,7 @@ func (p Station) why(state string) (text, detail string) {
 	}
 
 	if device := p.Device; device != nil {
-		if device.Err != "" { // its last report is old
+		if device.Err != "" { // why it cannot be reached; then it has no report
 			detail = device.Err
 		} else if len(device.Conditions) > 0 {
 			detail = words(slices.DeleteFunc(slices.Clone(device.Conditions),
