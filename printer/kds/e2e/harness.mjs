@@ -122,7 +122,7 @@ export class TestServer {
 // browse starts a browser with the switches of a kiosk: it may play sounds at once.
 export async function browse(args = ["--autoplay-policy=no-user-gesture-required"]) {
   return chromium.launch({
-    executablePath: process.env.KDS_E2E_CHROMIUM || "/usr/bin/chromium",
+    executablePath: process.env.KDS_E2E_CHROMIUM || "/usr/bin/chromium-headless-shell",
     args: ["--no-sandbox", ...args],
   });
 }
