@@ -76,12 +76,12 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		return nil, err
 	}
 
-	// After a failure it dials again if the cause may be gone on a new connection. Each cause occurs once at most, so
-	// there are at most three connections:
-	//   - the connection was idle, and may have ended since its last ticket;
-	//   - the printer is silent: it is asked on the first connection, and may close that because of the question;
-	//   - its capability was stale, and the new probe failed: the old one is used again;
-	//   - the probe ended our side of the connection, and heard nothing.
+	// After a failure it dials again if the cause may be gone on a new connection:
+	//   - The first connection was idle, and may have ended since its last ticket. Or the printer is silent: it is asked
+	//     on the first connection, and may close that because of the question.
+	//   - A probe failed: of a stale capability, so the old one is used again, or because the probe has ended our side
+	//     of the connection and heard nothing. No second probe is due then.
+	// So there are at most three connections.
 	for firstConnection := true; ; firstConnection = false {
 		connected := d.takeIdle()
 		mayRetry := connected != nil || firstConnection && d.can.silent()
@@ -100,7 +100,6 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 		err := d.check(ctx, connected, poll, firstConnection)
 		switch {
 		case err == nil:
-			d.health.update(func(now *Status) { now.Late = connected.AnswersLate() })
 			return connected, nil
 		case ticket.IsNotReady(err), ctx.Err() != nil:
 			d.release(connected, unused)
@@ -125,17 +124,17 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 // hello if nothing else shows that the printer prints again: to one that hung, and to one without DLE EOT that is not
 // ready.
 func (d *Device) check(ctx context.Context, s *session.Session, poll, firstConnection bool) error {
-	if !d.can.answers() { // it must not be asked, never answered, or is not known
+	if !d.can.answers() { // it must not be asked, has answered nothing, or is not known
 		answers, err := s.AwaitStable(ctx, firstConnection && d.can.silent())
-		// If it answers after all, the probe follows below. If a program answers, this check fails, and the next one
-		// begins with the probe: only that tells whether the silent printer is there again.
+		// If a silent printer answers after all, the probe follows below. If a program answers, this check fails. The
+		// check of the next connection is the probe then, because only a probe shows that a printer is there again.
 		if answers || errors.Is(err, session.ErrNotPrinter) {
 			d.can.known = false
 		}
 
 		switch {
 		case err == nil && d.can.silent() && d.health.get().State == NotAPrinter:
-			return session.ErrNotPrinter // send recorded it at an earlier ticket; it stays so until a probe is due
+			return session.ErrNotPrinter // a program answered an earlier ticket, see send: no ticket before a probe
 		case err != nil || d.can.known:
 			return err
 		}
@@ -163,6 +162,7 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, firstConne
 
 	if err == nil && d.can.answers() && (hasStatus || saysHello) {
 		d.health.observe(s.Condition())
+		d.health.update(func(now *Status) { now.Late = s.AnswersLate() })
 	}
 	return err
 }

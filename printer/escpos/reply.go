@@ -137,7 +137,7 @@ func (p *Parser) continueBlock(out []Reply, c byte) []Reply {
 	}
 
 	if c == blockStatus && p.isStatusBlock(noPaper) {
-		out = p.closeBlock(out) // the NUL that ends it is missing: our ids contain no 37h
+		out = p.closeBlock(out) // c begins a new block, and the NUL between them is missing: no id of ours has a 37h
 	}
 	p.block = append(p.block, c)
 
@@ -170,8 +170,8 @@ func (p *Parser) closeBlock(out []Reply) []Reply {
 		out = append(out, Reply{Kind: BlockReply, Byte: p.block[0], Data: slices.Clone(p.block[1:])})
 	}
 
-	// A byte of line noise may look like the header of a block, which then swallows an ID and ends
-	// with it. Reporting such an ID is safe: the caller accepts only the ID it sent.
+	// An ID is usually the whole block. But a byte of line noise may look like the header of a block, which then
+	// swallows an ID and ends with it. Reporting such an ID is safe: the caller accepts only the ID it sent.
 	if before := len(p.block) - idBlock; before >= 0 && p.block[before] == blockStatus && p.block[before+1] == idEcho {
 		out = append(out, Reply{Kind: ProcessIDReply, ID: [4]byte(p.block[before+2:])})
 	}

@@ -111,8 +111,9 @@ type stream struct {
 	rc   *http.ResponseController
 }
 
-// run sends changes and heartbeats until the page, the pairing, the screen or the server ends. Only a page that has
-// gone by itself may come back in a moment and counts until then; the others learn of no new ticket.
+// run sends changes and heartbeats until the page, the pairing, the screen or the server ends. A page that has gone by
+// itself stays live for reconnectGrace, because it may connect again. In the other cases it gets no new ticket, so it
+// stops being live at once.
 func (st *stream) run(r *http.Request, stopping, revoked <-chan struct{}) {
 	tick := time.NewTicker(beatInterval)
 	defer tick.Stop()

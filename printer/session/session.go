@@ -227,7 +227,7 @@ func (s *Session) Write(ctx context.Context, b []byte, within time.Duration) err
 	s.firstWritten = append(s.firstWritten, b[:min(len(b), heardLimit-len(s.firstWritten))]...)
 	s.mu.Unlock()
 
-	b = slices.Concat(s.unsent, b) // the rest is among the first bytes already
+	b = slices.Concat(s.unsent, b) // unsent is in firstWritten already
 	written := 0
 	if err == nil {
 		written, err = s.conn.Write(b)

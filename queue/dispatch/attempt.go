@@ -39,8 +39,8 @@ type tryResult struct {
 func (a tryResult) queueFailed() bool { return a.beginErr != nil && !a.interrupted }
 
 // deliver tries the targets in order, the own station first. It skips those that are in a pause, and
-// backups whose After has not passed, and stops at the first that prints or calls begin. It returns
-// how long to pause.
+// backups whose After has not passed, and stops at the first that prints, calls begin or refuses the ticket for good.
+// It returns how long to pause.
 func (w *worker) deliver(ctx context.Context, lane Lane, lease Lease) time.Duration {
 	var used *target
 	var a tryResult

@@ -19,7 +19,7 @@ type Message struct {
 	At    time.Time `json:"at"`
 	Title string    `json:"title"`           // for people, one line
 	Text  string    `json:"text"`            // for people, with advice
-	Began []Event   `json:"began,omitempty"` // or still last, and are told again
+	Began []Event   `json:"began,omitempty"` // those that began, and those that go on and are told again
 	Ended []Event   `json:"ended,omitempty"`
 }
 

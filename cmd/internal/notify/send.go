@@ -171,7 +171,7 @@ func signed(address string, keys webhook.Keys) sender {
 			Type      string    `json:"type"`
 			Timestamp time.Time `json:"timestamp"`
 			Data      *Message  `json:"data"`
-		}{"ticketrail.notice", m.At, m}) // of every message, not only of one on paper; programs know it
+		}{"ticketrail.notice", m.At, m}) // the type of each message; programs know it
 	}
 }
 

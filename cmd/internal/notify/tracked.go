@@ -49,8 +49,8 @@ func (c trackedFindings) update(now time.Time, found []finding.Finding, after ti
 			c[f.ID] = known
 		}
 
-		// One that is new begins now, and so does one that was away for 2*firstCalm, unless people are still to be told
-		// that it is over. One that comes and goes faster keeps its beginning, so that people are told in the end.
+		// A new finding begins now. So does one that was away for more than 2*firstCalm, unless tellPeople is set: then
+		// it is not over yet. One that comes and goes faster keeps its beginning, so that people are told in the end.
 		if !known.tellPeople && now.Sub(known.lastSeen) > 2*firstCalm {
 			known.firstSeen = now
 		}

@@ -126,7 +126,7 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 func (g *group) wasHere(at int64, within time.Duration) bool {
 	return slices.ContainsFunc(g.members, func(m member) bool {
 		left := m.departedAt
-		if m.state == Replaced { // at a pass departedAt is when it was sent out, if it was: the board's time counts
+		if m.state == Replaced { // it left when its board took it off; at a pass departedAt is when it was sent out
 			left = m.rec.DepartedAt
 		}
 		return m.departure == 0 && m.state == Open || left > at-within.Milliseconds()
@@ -203,7 +203,8 @@ func (a *assembler) orders(groups []*group, finish func(*group, *Order)) (out []
 			if finish != nil && o.State == Open {
 				next := *o
 				finish(g, &next)
-				// Most have the same parts as before, one that was just assembled too, and need no new version.
+				// Most have the same parts as before, and need no new version. An order that was just assembled
+				// needs none either: assemble has finished it.
 				if next.Ready != o.Ready || next.Cancelled != o.Cancelled ||
 					next.unknown != o.unknown || !reflect.DeepEqual(next.Parts, o.Parts) {
 					next.seal()

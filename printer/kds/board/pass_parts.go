@@ -270,7 +270,8 @@ func (x *Pass) addCard(p *Part, c *partTicket) {
 // but a ticket that voids something itself must come out.
 //
 //	dishes            it voids    result
-//	all voided        no          gone, unless its request has more jobs or its job is cancelled
+//	all voided        no          gone; but if its request has more jobs, or its job is cancelled, by the state of
+//	                              its job; once it came out, gone
 //	none is wanted    yes         by the state of its job; once it came out, gone
 //	some are wanted   yes or no   by the state of its job; once it came out, out
 //	it has none       no          by the state of its job; once it came out, out
@@ -303,8 +304,8 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 		now.State = PartExpired
 	case job.State == ticket.Cancelled:
 		now.State = PartGone
-	case !isWanted: // a cancellation is not made
-		now.State, now.Void = PartGone, true
+	case !isWanted: // nothing of it is made
+		now.State, now.Void = PartGone, cancels
 	}
 
 	x.addTo(p, job.Job, now, c.lines())

@@ -99,11 +99,11 @@ export class Bar {
       if (!orders.length) continue;
       const more = orders.length > 2 ? " +" + (orders.length - 2) : "";
       const names = orders.slice(0, 2).map(nameOf).join(" ") + more;
-      want.push([kind, word(kind), names, () => this.go(orders[0].key, kind)]);
+      want.push([kind, word(kind), names, () => this.go(orders[0].key)]);
     }
     const unseen = this.unseen(open);
     if (unseen.length) {
-      const go = () => this.go(unseen[0].key, "new");
+      const go = () => this.go(unseen[0].key);
       want.push(["unseen", word("tickets", { n: unseen.length }), word("not_paged_to"), go]);
     }
     const box = byId("alerts");
@@ -123,8 +123,8 @@ export class Bar {
       );
   }
 
-  go(key, kind) {
-    this.read.set(key, [...(this.read.get(key) || []), kind]);
+  // go goes to the order of a chip. The board notes that a cook has looked at it, see noteLooked.
+  go(key) {
     this.app.board.find(key);
     this.update();
   }

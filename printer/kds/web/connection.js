@@ -7,8 +7,8 @@ import { setServerTime, now } from "./time.js";
 import { word } from "./words.js";
 
 export class Connection {
-  // handler: {onState(snapshot), onChange(event), onLive(wasLive), onNotLive(since, deaf), onPolled(ok),
-  // onConnecting(), visibleJobs(), heldJobs()}
+  // handler: {onState(snapshot), onChange(event), onLive(wasLive), onNotLive(since, onlyDeaf),
+  // onPolled(ok), onConnecting(), visibleJobs(), heldJobs()}
   constructor({ setup, tag, store, handler }) {
     this.web = "/web/" + setup.web + "/";
     this.base = location.pathname.replace(/\/$/, "");
@@ -129,7 +129,7 @@ export class Connection {
       if (this.stream && this.stream.readyState === 1) this.handler.onLive(wasLive);
       return;
     }
-    const onlyDeaf = serverDeaf && !serverSilent; // if it is silent too, new orders are not shown: that is said
+    const onlyDeaf = serverDeaf && !serverSilent; // if it is silent too, the cover says that new orders are missing
     if (!this.notLive || onlyDeaf !== this.wasDeaf) this.handler.onNotLive(this.liveUntil, onlyDeaf);
     if (!this.notLive) this.polledAt = 0;
     if (!this.notLive && serverSilent) this.open();

@@ -302,8 +302,8 @@ class App {
     return result;
   }
 
-  // answered: isQuiet says that the cook has not gone on to something else.
-  answered(verb, order, result, isQuiet) {
+  // answered: isLatestTouch says that the cook has touched nothing since.
+  answered(verb, order, result, isLatestTouch) {
     const name = nameOf(order);
     if (["conflict", "unread", "too_late", "gone", "refused"].includes(result.outcome))
       this.bar.say(word(result.outcome, { order: name, why: result.text || "" }), "bad");
@@ -315,7 +315,7 @@ class App {
     const done = verb === "bump" ? bumped : /^(ack_|undo|recall)/.test(verb) && "was_" + verb;
     if (done) setText(byId("announce"), word(done, { order: name }));
     if (verb === "undo" || verb === "recall") this.bar.say(word(done, { order: name }));
-    if (isQuiet && (verb === "undo" || verb === "recall")) {
+    if (isLatestTouch && (verb === "undo" || verb === "recall")) {
       const key = (result.order && result.order.key) || order.key.split("~")[0];
       this.panels.close();
       this.board.goWhenThere = key;

@@ -34,7 +34,8 @@ export class Store {
     return this.byKey.get(key);
   }
 
-  // open returns the orders on the board, sorted by place; at the pass by age, after those that are ready.
+  // open returns the orders on the board, sorted by place; at the pass the ready ones first, then the others, the
+  // oldest first.
   open() {
     const by = this.setup.pass ? (o) => (o.ready ? 0 : 1e15) + sinceOf(o) : (o) => o.place;
     return this.all((o) => o.state === "open").sort((a, b) => by(a) - by(b) || (a.key < b.key ? -1 : 1));
