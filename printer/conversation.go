@@ -77,8 +77,8 @@ func (d *Device) connect(ctx context.Context, poll bool) (*session.Session, erro
 	}
 
 	// After a failure it dials again if the cause may be gone on a new connection:
-	//   - The first connection was idle, and may have ended since its last ticket. Or the printer is silent: it is asked
-	//     on the first connection, and may close that because of the question.
+	//   - The first connection was idle, and may have ended since its last ticket. Or the printer is silent: it is
+	//     asked on the first connection, and may close that because of the question.
 	//   - A probe failed: of a stale capability, so the old one is used again, or because the probe has ended our side
 	//     of the connection and heard nothing. No second probe is due then.
 	// So there are at most three connections.

@@ -45,7 +45,8 @@ func TestCooksWorkWithScreensInARealBrowser(t *testing.T) {
 	}
 	cache, _ := os.UserCacheDir()
 	modules := filepath.Join(cache, "ticketrail", "browser")
-	slow.Test(t, "node", "chromium-headless-shell", "firefox-esr", filepath.Join(modules, "node_modules", "playwright-core"))
+	slow.Test(t, "node", "chromium-headless-shell", "firefox-esr",
+		filepath.Join(modules, "node_modules", "playwright-core"))
 	t.Parallel() // it mostly waits
 	self, err := os.Executable()
 	assert.NoError(t, err)

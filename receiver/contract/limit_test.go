@@ -75,7 +75,7 @@ func TestTwoBodiesThatTheParserDoesNotReadToTheirEndAreTwoRequestsAndARetryIsNon
 	values := `[` + strings.Repeat("0,", maxValues) + `0]`
 	deep := strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting)
 	for _, form := range []string{
-		`{"_trace":` + values + `,"records":[{"id":"ID","retryCount":0}],"serverRequestTimestamp":"2026-11-20T19:30:00Z"}`,
+		`{"_trace":` + values + `,"records":[{"id":"ID","retryCount":0}],"sentAt":"2026-11-20T19:30:00Z"}`,
 		`{"retryCount":` + deep + `,"records":[{"id":"ID"}]}`,
 		`{"x":` + values + `,"records":[{"id":"ID"}]}`,
 		`{"records":[{"x":` + values + `,"id":"ID","retryCount":0}]}`,
@@ -100,9 +100,9 @@ func TestTwoBodiesThatTheParserDoesNotReadToTheirEndAreTwoRequestsAndARetryIsNon
 func TestARetryOfABodyOverALimitOfTheParserIsADuplicate(t *testing.T) {
 	values := `[` + strings.Repeat("0,", maxValues) + `0]`
 	for _, c := range [][3]string{ // a body, the part by which the retry differs, and that part
-		{`{"records": [{"id": "a", "retryCount" : 0, "x":` + values + `}]}`, `"retryCount" : 0`, `"retryCount" : 1`},
-		{`{"records":[{"id":"a","x":` + values + `}],"serverRequestTimestamp":"2026-11-20T19:30:00.5Z"}`, `00.5Z`, `01.52Z`},
-		{`{"serverRequestTimestamp":"2026-11-20T19:30:00.5Z","records":[{"id":"a","x":` + values + `}]}`, `00.5Z`, `01.52Z`},
+		{`{"records": [{"id": "a", "retryCount" : 0, "x":` + values + `}]}`, `" : 0`, `" : 1`},
+		{`{"records":[{"id":"a","x":` + values + `}],"sentAt":"2026-11-20T19:30:00.5Z"}`, `00.5Z`, `01.52Z`},
+		{`{"sentAt":"2026-11-20T19:30:00.5Z","records":[{"id":"a","x":` + values + `}]}`, `00.5Z`, `01.52Z`},
 		{`{"duration":0.5,"records":[{"id":"a","x":` + values + `}]}`, `0.5`, `0.6`},
 
 		// The id is behind the limit.
