@@ -165,7 +165,7 @@ type PrintRequest struct {
 	Anomalies []Anomaly // its deviations, each kind at most once
 	Raw       []byte    // the body as received, without a byte order mark
 	Cut       bool      // it prints as text, and only its beginning
-	// Content stands for the body: a retry has the same.
+	// Content stands for the body: a retry has the same. Zero: the body is not JSON.
 	Content ticket.Digest
 }
 

@@ -111,6 +111,8 @@ func TestARetryOfABodyOverALimitOfTheParserIsADuplicate(t *testing.T) {
 		{`{"x":` + values + `,"records":[{"id":"a"}],"sentAt":"2026-11-20T19:30:00Z"}`, `19:30`, `19:31`},
 		{`{"x":` + values + `,"records":[{"id":"a"}],"_trace":"a1"}`, `a1`, `b1`},
 		{`{"x":` + values + `,"records":[{"id":"a"}]}`, `"id":"a"}`, `"id":"a","retryCount":1}`},
+		{`{"x":` + values + `,"records":[{"id":"a"}],"_trace":{"a":[1]}}`, `[1]`, `[2]`},
+		{`{"x":` + values + `,"records":[{"id":"a"}]}`, `"a"}]}`, "\"a\"}]}\n"},
 	} {
 		retry := strings.Replace(c[0], c[1], c[2], 1)
 		assert.True(t, retry != c[0] && isRetry(c[0], retry), c[0][:60], c[1], c[2])
@@ -120,10 +122,24 @@ func TestARetryOfABodyOverALimitOfTheParserIsADuplicate(t *testing.T) {
 // TestTwoContentsOverALimitOfTheParserDiffer: a relay knows a content by nothing else. Of two that are the same to it,
 // it answers the second 200 and stores it nowhere.
 func TestTwoContentsOverALimitOfTheParserDiffer(t *testing.T) {
-	body := `{"records":[{"id":"a","items":[{"name":"Fish"}],"x":[` + strings.Repeat("0,", maxValues) + `0]}]}`
-	first, _ := Open([]byte(body), Lenient)
-	other, _ := Open([]byte(strings.Replace(body, "Fish", "Pie", 1)), Lenient)
-	assert.True(t, first.ID == other.ID && first.Content != other.Content, first.ID, other.ID, first.Content)
+	contentOf := func(items, end string) ticket.Digest {
+		p, _ := Open([]byte(`{"records":[{"id":"a","items":[`+items+`],"x":`+end+`}]}`), Lenient)
+		assert.Equal(t, p.ID, "a", items)
+		return p.Content
+	}
+	deep := strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting)
+	known := map[ticket.Digest]string{}
+	for _, items := range []string{`{"name":"Fish"}`, `{"name":"Pie"}`, `{"note":"Pie"}`, `{"note":["Pie"]}`, `{},{}`,
+		`{"n":1}`, `{"n":"1"}`, `{"n":true}`, `{"n":"true"}`, `{"n":null}`, `{"n":[]}`, `{"n":{}}`, `{}`, `{"":""}`,
+		`"n",1`, `["n",1]`, `{"_note":1}`, `{"at":"2026-11-20T19:30:00Z"}`, `{"at":"2026-11-20T19:31:00Z"}`} {
+		content := contentOf(items, deep)
+		assert.Equal(t, known[content], "", items)
+		known[content] = items
+	}
+
+	values := `[` + strings.Repeat("0,", maxValues) + `0]`
+	assert.True(t, contentOf(`{"n":1}`, values) != contentOf(`{"n":2}`, values))
+	assert.True(t, contentOf(``, deep+`,"_note":"2 nuts"`) != contentOf(``, deep+`,"_note":"3 nuts"`))
 }
 
 func TestTheTreeOfAHostileBodyIsBounded(t *testing.T) {

@@ -269,8 +269,8 @@ func (v Value) digest() ticket.Digest {
 	return ticket.Digest(sum.Sum(nil)[:len(ticket.Digest{})])
 }
 
-// digestOfTokens is the digest of a body that the parser gives up, without a tree. All behind an error counts as
-// received.
+// digestOfTokens is the digest of a body over a limit of the parser, without a tree. All behind an error, or nested
+// deeper than any parser goes, counts as received.
 func digestOfTokens(body []byte) ticket.Digest {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true),
 		jsontext.AllowDuplicateNames(true))
@@ -281,7 +281,9 @@ func digestOfTokens(body []byte) ticket.Digest {
 		err = reader.writeToken(out)
 	}
 
-	_, _ = out.Write(body[decoder.InputOffset():])
+	rest := bytes.TrimLeft(body[decoder.InputOffset():], " \t\r\n")
+	_ = out.WriteByte(0) // no token begins with it
+	_, _ = out.Write(rest)
 	_ = out.Flush()
 	return ticket.Digest(sum.Sum(nil)[:len(ticket.Digest{})])
 }
@@ -291,7 +293,8 @@ func digestOfTokens(body []byte) ticket.Digest {
 func (t *treeReader) writeToken(out *bufio.Writer) (err error) {
 	var next node
 	depth := t.dec.StackDepth()
-	if of, parts := t.dec.StackIndex(depth); of == '{' && parts%2 == 0 && t.dec.PeekKind() == '"' {
+	of, parts := t.dec.StackIndex(depth)
+	if of == '{' && parts%2 == 0 && t.dec.PeekKind() == '"' {
 		if next.key, err = t.scalar(false); err != nil {
 			return err
 		}
@@ -308,7 +311,7 @@ func (t *treeReader) writeToken(out *bufio.Writer) (err error) {
 		next.text, err = t.scalar(next.key == FieldID)
 	}
 
-	if err == nil && !(Value{next}).mayDiffer(depth == 1) {
+	if err == nil && !(Value{next}).mayDiffer(depth == 1 && of == '{') {
 		_ = out.WriteByte(byte(next.kind))
 		writeText(out, next.key)
 		writeText(out, next.text)

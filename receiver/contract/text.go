@@ -17,6 +17,11 @@ const maxText = 8000
 // that a retry is recognised. The envelope stays if the text is only its records: its other fields print as usual.
 func (p *PrintRequest) setText(parseErr error, most int) {
 	records := p.Envelope.Get(FieldRecords)
+	_, isLimit := parseErr.(*Mismatch)
+	if isLimit {
+		p.Content = digestOfTokens(p.Raw)
+	}
+
 	var text string
 	switch { // the records alone, if possible: the other fields may differ in a retry
 	case parseErr == nil && p.Envelope.recordsKeys() == 1:
@@ -24,7 +29,7 @@ func (p *PrintRequest) setText(parseErr error, most int) {
 	case parseErr == nil:
 		text, p.Envelope = p.Envelope.JSON(), nil
 	default:
-		p.Envelope, p.Content = nil, digestOfTokens(p.Raw)
+		p.Envelope = nil
 		text = string(bytes.ToValidUTF8(p.Raw, []byte("\uFFFD")))
 	}
 
@@ -35,9 +40,9 @@ func (p *PrintRequest) setText(parseErr error, most int) {
 
 	p.ID, _ = CanonicalID(first.Get(FieldID).string())
 	if strings.TrimSpace(p.ID) == "" || len(p.ID) > MaxIDBytes {
-		same := p.Content // in a retry
-		if parseErr == nil {
-			same = ticket.DigestOf([]byte(text))
+		same := ticket.DigestOf([]byte(text)) // in a retry
+		if isLimit {
+			same = p.Content
 		}
 		p.ID = "text-" + hex.EncodeToString(same[:])
 	}
