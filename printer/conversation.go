@@ -160,8 +160,10 @@ func (d *Device) check(ctx context.Context, s *session.Session, poll, firstConne
 		return d.health.recordNoAnswer()
 	}
 
-	if err == nil && d.can.answers() && (hasStatus || saysHello) {
-		d.health.observe(s.Condition())
+	if err == nil && (hasStatus || saysHello) {
+		if d.can.answers() {
+			d.health.observe(s.Condition())
+		}
 		d.health.update(func(now *Status) { now.Late = s.AnswersLate() })
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"ticketrail/deploy/assert"
 	"ticketrail/printer"
 	"ticketrail/printer/profile"
+	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 )
 
@@ -321,4 +322,23 @@ func TestADeviceOfWhichMoreThanAnAnswerIsHeardIsNoPrinter(t *testing.T) {
 			assert.Equal(t, id.Printer, want, says, err)
 		})
 	}
+}
+
+// A replaced is the address of a printer that can be replaced by another.
+type replaced struct{ transport.Dialer }
+
+func TestTheAdviceOnLateAnswersEndsWithThePrinterThatGaveThem(t *testing.T) {
+	withHarness(t, answersAll(), nil, func(r *harness) {
+		r.v.AnswerWithNextBytes(true)
+		at, o := &replaced{r.v}, r.dev
+		o.Dialer, o.Lock = at, nil
+		d := printer.NewDevice(o)
+		defer d.Retire()
+		s, err := d.Probe(r.t.Context())
+		assert.True(t, strings.Contains(s.Advice, "confirm: none"), s, err)
+
+		at.Dialer = virtual.New(virtual.Options{Kanji: true}) // which answers nothing
+		s, err = d.Probe(r.t.Context())
+		assert.True(t, s.State == printer.Silent && s.Advice == "", s, err)
+	})
 }
