@@ -54,14 +54,15 @@ func TestEachFindingOfAStationIsPrintedOnceAndAgainIfMoreTicketsWait(t *testing.
 	runDaemon(t, func(k *testDaemon) {
 		held := finding.New("station/grill/tickets_held", finding.Fail, "1 ticket waits", "", "decide")
 		held.Subject, held.Since, held.Count = "grill", time.Now(), 1
-		more, shared := held, held
+		more, shared, anew := held, held, held
 		more.Count, shared.ID = 2, "station/grill/shared"
+		anew.Since = held.Since.Add(time.Hour)
 
-		for _, f := range []finding.Finding{held, held, shared, more} {
+		for _, f := range []finding.Finding{held, held, shared, more, anew} {
 			assert.NoError(k.T, k.App.printNotice(k.T.Context(), notify.Event{Finding: f}))
 		}
 		k.Advance(time.Minute)
-		k.WantPrinted("bar", "NOTICE NOTICE NOTICE")
+		k.WantPrinted("bar", "NOTICE NOTICE NOTICE NOTICE")
 	}, "bar", "grill")
 }
 

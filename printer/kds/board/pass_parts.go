@@ -305,7 +305,7 @@ func (x *Pass) addJob(p *Part, c *partTicket) {
 	case job.State == ticket.Cancelled:
 		now.State = PartGone
 	case !isWanted: // nothing of it is made
-		now.State, now.Void = PartGone, cancels
+		now.State, now.Void = PartGone, true
 	}
 
 	x.addTo(p, job.Job, now, c.lines())

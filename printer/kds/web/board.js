@@ -319,6 +319,7 @@ export class Board {
   find(key) {
     if (this.isPhone) return this.open(key);
     if (this.opened) this.open("");
+    if (this.filter && !this.entries.some((o) => o.key === key)) this.setFilter("");
     while (this.pageOf(key) < 0 && this.hasMore()) {
       this.limit += AT_ONCE;
       this.refresh();
