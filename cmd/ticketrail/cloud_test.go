@@ -460,6 +460,9 @@ func (c *cloud) check(v *venueUnderLoad, more ...order) {
 func (c *cloud) wantPrinted(v *venueUnderLoad, orders []order) {
 	c.t.Helper()
 	if err := untilNone(func() (missing int, _ error) {
+		if _, err := v.box.reprintHeld(); err != nil {
+			return 0, err
+		}
 		paper := map[string]map[string]printed{}
 		for _, s := range v.box.stations {
 			paper[s] = v.box.printedBy(s)

@@ -543,20 +543,28 @@ func (c *senderGroup) check() {
 	c.k.t.Logf("%d orders answered, %d never answered", len(c.acked), len(c.lost))
 }
 
-// waitUntilPrinted waits until nothing is pending and no ticket is without its end, and reprints held tickets, as a
-// person would. A ticket ends with the cut, which the daemon sends after the answer that ended the job.
+// reprintHeld reprints held tickets, as a person would, and returns the open ones. A ticket that two kills interrupted
+// is held.
+func (k *daemonProcess) reprintHeld() (open []admin.Job, err error) {
+	ctx := k.t.Context()
+	open, err = k.control().Jobs(ctx,
+		admin.Filter{States: []ticket.State{ticket.Pending, ticket.Printing, ticket.Held}})
+
+	for _, j := range open {
+		if j.State == ticket.Held && err == nil {
+			_, err = k.control().Reprint(ctx, j.ID, admin.ReprintOptions{})
+		}
+	}
+	return open, err
+}
+
+// waitUntilPrinted waits until nothing is pending or held and no ticket is without its end. A ticket ends with the cut,
+// which the daemon sends after the answer that ended the job.
 func (k *daemonProcess) waitUntilPrinted() {
 	k.t.Helper()
-	ctx := k.t.Context()
 	var open []admin.Job
 	if err := untilNone(func() (_ int, err error) {
-		open, err = k.control().Jobs(ctx,
-			admin.Filter{States: []ticket.State{ticket.Pending, ticket.Printing, ticket.Held}})
-		for _, j := range open {
-			if j.State == ticket.Held && err == nil {
-				_, err = k.control().Reprint(ctx, j.ID, admin.ReprintOptions{})
-			}
-		}
+		open, err = k.reprintHeld()
 		return len(open), err
 	}); err != nil {
 		k.t.Fatalf("open jobs: %v, %+v", err, open)
