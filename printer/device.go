@@ -40,7 +40,7 @@ type DeviceOptions struct {
 }
 
 // A Connection is the configuration of the connection to a printer. All stations at a printer have the same.
-// The defaults are those of the configuration.
+// The configuration has the same defaults.
 type Connection struct {
 	// ConnectTimeout bounds the dial. A printer on the local network accepts within
 	// milliseconds, but an Epson interface board that serves another client lets the next one wait, and a

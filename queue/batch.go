@@ -288,7 +288,7 @@ func (q *Queue) nextPos(front bool) uint64 {
 	return q.tail
 }
 
-// storeJobOutcome stores what other systems are told of a job, in the transaction that changes the job.
+// storeJobOutcome stores an event of a job for other systems, in the transaction that changes the job.
 func (b *batch) storeJobOutcome(job uint64, s jobState, what string) {
 	b.storeOutcome(Outcome{
 		Job: job, What: what, Station: s.Station, Reason: s.Why, Attempts: s.Attempts, Doubt: s.Doubts > 0,

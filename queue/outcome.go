@@ -36,7 +36,7 @@ type Outcome struct {
 	Jobs  []uint64 `json:"js,omitempty"`
 }
 
-// The values of Outcome.What beside the states of tickets.
+// The values of Outcome.What, beside the states of tickets.
 const (
 	Accepted = "accepted" // the job waits in the queue of its station
 	Late     = "late"     // it has waited for longer than it should

@@ -166,7 +166,7 @@ func (c *Change) head(zone string) string {
 // LaterVoids are the voids of a check that came after a ticket of it.
 type LaterVoids []LaterVoid
 
-// Texts returns what paper says of each.
+// Texts returns the words for each on paper.
 func (l LaterVoids) Texts() []string {
 	texts := make([]string, len(l))
 	for i, v := range l {

@@ -73,7 +73,7 @@ var fields = [fieldCount]struct {
 	// Not instructions, as for an item: a record's lay out the service's own receipt.
 	fieldRecordNote: {"record_note", []string{"note", "notes"}},
 	fieldRush:       {"rush", []string{"isRush", "rush", "isPriority", "priority"}},
-	// Its key is what services call it. It is no station of the routes.
+	// Its key is the services' name for it. It is no station of the routes.
 	fieldDestination: {"station", []string{"printer", "printerName", "station"}},
 	fieldCustomer: {"customer", []string{"customerName", "customer.name", "customer", "guestName", "tabName",
 		"ticketName", "recipient.name"}},

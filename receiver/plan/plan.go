@@ -289,7 +289,7 @@ func joined(in, key string) string {
 	return in + "." + key
 }
 
-// A mark says what became of a value: 1 + fieldID, that field has read it; else it is one of the constants below.
+// A mark is the use of a value: 1 + fieldID, that field has read it; else it is one of the constants below.
 type mark uint8
 
 const (

@@ -212,7 +212,7 @@ func (s *splitter) splitItems(rec *contract.Record, t ticket.Ticket) (all []stat
 	return all
 }
 
-// A run is an item with its lines and those of everything nested below it: from ≤ index < to.
+// A run is an item with its lines and the lines of everything nested below it: from ≤ index < to.
 type run struct {
 	item     int // its index
 	key      float64

@@ -172,8 +172,8 @@ func (n *Names) keepFresh(ctx context.Context, client *Client, v *venueNames) {
 	}
 }
 
-// request requests a venue's names and time zone. What could not be read stays as it was. A panic over an answer must
-// not end the program that prints.
+// request requests a venue's names and time zone. A part that could not be read stays as it was. A panic over an answer
+// must not end the program that prints.
 func (n *Names) request(ctx context.Context, client *Client, v *venueNames) (next *record) {
 	was := v.known.Load()
 	next = &record{Zone: was.Zone, People: was.People}

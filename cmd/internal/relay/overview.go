@@ -45,7 +45,7 @@ const (
 	nearlyFull, almostFull = 0.7, 0.9
 )
 
-// look asks the servers. After an error, it has what could be read.
+// look asks the servers. After an error, it has the part that could be read.
 func look(ctx context.Context, s *store.Stream, boxes map[string]store.Box) (Overview, error) {
 	state, stateErr := s.State(ctx)
 	sites, removed, err := s.Sites(ctx, boxes)
