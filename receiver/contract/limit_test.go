@@ -44,7 +44,7 @@ func TestARequestHasAtMostTenThousandItemsAndSixtyFourLevelsOfThem(t *testing.T)
 		// However deep the place is, its name is short.
 		{nested(65), deepest[:100] + "…" + deepest[len(deepest)-100:] + ": nested deeper than 64"},
 		// Other fields of the service may nest deeper.
-		{`{"id":"a","items":[],"meta":` + strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000) + `}`, ""},
+		{`{"id":"a","items":[],"meta":` + lists(maxNesting-4) + `}`, ""},
 	} {
 		got := ""
 		p, err := Open([]byte(`{"records":[`+c.records+`]}`), Lenient)
@@ -73,7 +73,7 @@ func TestARequestHasAtMost300000Values(t *testing.T) {
 
 func TestTwoBodiesThatTheParserDoesNotReadToTheirEndAreTwoRequestsAndARetryIsNone(t *testing.T) {
 	values := `[` + strings.Repeat("0,", maxValues) + `0]`
-	deep := strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting)
+	deep := lists(maxNesting)
 	for _, form := range []string{
 		`{"_trace":` + values + `,"records":[{"id":"ID","retryCount":0}],"sentAt":"2026-11-20T19:30:00Z"}`,
 		`{"retryCount":` + deep + `,"records":[{"id":"ID"}]}`,
@@ -113,6 +113,7 @@ func TestARetryOfABodyOverALimitOfTheParserIsADuplicate(t *testing.T) {
 		{`{"x":` + values + `,"records":[{"id":"a"}]}`, `"id":"a"}`, `"id":"a","retryCount":1}`},
 		{`{"x":` + values + `,"records":[{"id":"a"}],"_trace":{"a":[1]}}`, `[1]`, `[2]`},
 		{`{"x":` + values + `,"records":[{"id":"a"}]}`, `"a"}]}`, "\"a\"}]}\n"},
+		{`{"x":` + values + `,"records":[{"id":"a","n":1,"n":2}],"duration":0.5}`, `0.5`, `0.6`},
 	} {
 		retry := strings.Replace(c[0], c[1], c[2], 1)
 		assert.True(t, retry != c[0] && isRetry(c[0], retry), c[0][:60], c[1], c[2])
@@ -127,11 +128,12 @@ func TestTwoContentsOverALimitOfTheParserDiffer(t *testing.T) {
 		assert.Equal(t, p.ID, "a", items)
 		return p.Content
 	}
-	deep := strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting)
+	deep := lists(maxNesting)
 	known := map[ticket.Digest]string{}
 	for _, items := range []string{`{"name":"Fish"}`, `{"name":"Pie"}`, `{"note":"Pie"}`, `{"note":["Pie"]}`, `{},{}`,
 		`{"n":1}`, `{"n":"1"}`, `{"n":true}`, `{"n":"true"}`, `{"n":null}`, `{"n":[]}`, `{"n":{}}`, `{}`, `{"":""}`,
-		`"n",1`, `["n",1]`, `{"_note":1}`, `{"at":"2026-11-20T19:30:00Z"}`, `{"at":"2026-11-20T19:31:00Z"}`} {
+		`"n",1`, `["n",1]`, `["n"],1`, `{"_note":1}`, `{"at":"2026-11-20T19:30:00Z"}`,
+		`{"at":"2026-11-20T19:31:00Z"}`} {
 		content := contentOf(items, deep)
 		assert.Equal(t, known[content], "", items)
 		known[content] = items
@@ -140,6 +142,21 @@ func TestTwoContentsOverALimitOfTheParserDiffer(t *testing.T) {
 	values := `[` + strings.Repeat("0,", maxValues) + `0]`
 	assert.True(t, contentOf(`{"n":1}`, values) != contentOf(`{"n":2}`, values))
 	assert.True(t, contentOf(``, deep+`,"_note":"2 nuts"`) != contentOf(``, deep+`,"_note":"3 nuts"`))
+}
+
+func TestTwoBodiesWithASyntaxErrorBehindALimitAreTwoRequests(t *testing.T) {
+	values := `[` + strings.Repeat("0,", maxValues) + `0]`
+	known := map[string]string{}
+	for _, end := range []string{`}`, ``, `e`, `}e`, `,"Fish":}`, `,"Pie":}`, `,"n":["Fish"}`, `,"n":["Fish"]]`} {
+		p, err := Open([]byte(`{"x":`+values+end), Lenient)
+		assert.True(t, err == nil && strings.HasSuffix(p.Records[0].Why, "body: more than 300000 values"), end, err)
+		assert.Equal(t, known[p.ID], "", end)
+		known[p.ID] = "as " + end
+	}
+	deep := `{"x":` + strings.Repeat("[", maxNesting-2)
+	list, _ := Open([]byte(deep+"[]"), Lenient)
+	object, _ := Open([]byte(deep+"{]"), Lenient)
+	assert.True(t, list.ID != object.ID, "the beginning of what is too deep does not count")
 }
 
 func TestTheTreeOfAHostileBodyIsBounded(t *testing.T) {
@@ -167,3 +184,6 @@ func isRetry(first, second string) bool {
 	sameBody := a.Content != ticket.Digest{} && a.Content == b.Content
 	return a.ID == b.ID && (sameBody || said(a) == said(b))
 }
+
+// lists are so many lists, each in the other.
+func lists(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }

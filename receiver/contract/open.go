@@ -1,10 +1,7 @@
 package contract
 
 import (
-	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
@@ -13,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"ticketrail/queue/ticket"
 )
 
 // How a body is read: parse makes a tree of it; read checks the shape that section 2.4 of the contract
@@ -36,12 +31,8 @@ import (
 // PrintRequest refers to body; the caller must not change it.
 func Open(body []byte, mode Mode) (PrintRequest, error) {
 	body = bytes.TrimPrefix(body, byteOrderMark)
-	envelope, repeats, err := parse(body)
-	request := PrintRequest{Raw: body, Envelope: envelope}
-	if err == nil {
-		request.Content = envelope.digest()
-	}
-
+	envelope, content, repeats, err := parse(body)
+	request := PrintRequest{Raw: body, Envelope: envelope, Content: content}
 	if err == nil && repeats && isAmbiguous(envelope) {
 		request.setText(nil, math.MaxInt) // it is JSON, and its text has no limit: at most a few times the body
 		request.Anomalies = []Anomaly{DuplicateKey}
@@ -258,115 +249,6 @@ func (p *PrintRequest) anomalies(repeats bool) (out []Anomaly) {
 
 	note(repeats, DuplicateKey)
 	return out
-}
-
-// digest stands for a body without the members that may differ in a retry.
-func (v Value) digest() ticket.Digest {
-	sum := sha256.New()
-	out := bufio.NewWriterSize(sum, hashAtOnce)
-	v.writeContent(out, true)
-	_ = out.Flush() // no hash returns an error
-	return ticket.Digest(sum.Sum(nil)[:len(ticket.Digest{})])
-}
-
-// digestOfTokens is the digest of a body over a limit of the parser, without a tree. All behind an error, or nested
-// deeper than any parser goes, counts as received.
-func digestOfTokens(body []byte) ticket.Digest {
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true),
-		jsontext.AllowDuplicateNames(true))
-	reader := treeReader{text: string(body), isUnicode: utf8.Valid(body), dec: decoder}
-	sum := sha256.New()
-	out := bufio.NewWriterSize(sum, hashAtOnce)
-	for err := error(nil); err == nil; {
-		err = reader.writeToken(out)
-	}
-
-	rest := bytes.TrimLeft(body[decoder.InputOffset():], " \t\r\n")
-	_ = out.WriteByte(0) // no token begins with it
-	_, _ = out.Write(rest)
-	_ = out.Flush()
-	return ticket.Digest(sum.Sum(nil)[:len(ticket.Digest{})])
-}
-
-// writeToken writes the next token, or the next member, as far as a retry has the same. Of a member that is an object
-// or a list it writes the beginning.
-func (t *treeReader) writeToken(out *bufio.Writer) (err error) {
-	var next node
-	depth := t.dec.StackDepth()
-	of, parts := t.dec.StackIndex(depth)
-	if of == '{' && parts%2 == 0 && t.dec.PeekKind() == '"' {
-		if next.key, err = t.scalar(false); err != nil {
-			return err
-		}
-	}
-
-	next.kind = t.dec.PeekKind()
-	isStructure := strings.ContainsRune("{}[]", rune(next.kind))
-	switch {
-	case isStructure && ticket.IsMetadata(next.key):
-		return t.dec.SkipValue()
-	case isStructure:
-		_, err = t.dec.ReadToken()
-	default:
-		next.text, err = t.scalar(next.key == FieldID)
-	}
-
-	if err == nil && !(Value{next}).mayDiffer(depth == 1 && of == '{') {
-		_ = out.WriteByte(byte(next.kind))
-		writeText(out, next.key)
-		writeText(out, next.text)
-	}
-	return err
-}
-
-const hashAtOnce = 512 // bytes, which are collected: the parts are small
-
-// writeContent writes a value. A mark begins each part and texts have their lengths, so no two values have the same
-// bytes.
-func (v Value) writeContent(out *bufio.Writer, isBody bool) {
-	_ = out.WriteByte(byte(v.Kind()))
-	if v.Kind() != '{' && v.Kind() != '[' {
-		writeText(out, v.Text())
-		return
-	}
-
-	for part := range v.All() {
-		if v.Kind() == '{' {
-			if part.mayDiffer(isBody) {
-				continue
-			}
-			_ = out.WriteByte('k')
-			writeText(out, part.Key())
-		}
-		part.writeContent(out, false)
-	}
-	_ = out.WriteByte('e')
-}
-
-func writeText(out *bufio.Writer, s string) {
-	_, _ = out.Write(binary.AppendUvarint(out.AvailableBuffer(), uint64(len(s))))
-	_, _ = out.WriteString(s)
-}
-
-// mayDiffer says whether a member may have another value in a retry:
-//   - anywhere, metadata, and updatedAt if it is a time;
-//   - directly in the body, the service's measurements and each time, except one for which the meal is wanted
-//     (wantedKey).
-func (v Value) mayDiffer(inBody bool) bool {
-	key := v.Key()
-	switch {
-	case ticket.IsMetadata(key):
-		return true
-	case key == FieldUpdatedAt:
-		return v.isTime()
-	case inBody:
-		return key == FieldDuration || key == FieldClientDrift || v.isTime() && !wantedKey.MatchString(key)
-	}
-	return false
-}
-
-func (v Value) isTime() bool {
-	return (v.Kind() == '"' || v.Kind() == '0') && ticket.IsTime(v.Key(), strings.TrimSpace(v.Text()))
 }
 
 // OneLine is a text of the service for people, as one line of at most so many bytes: without control characters and

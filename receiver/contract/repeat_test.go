@@ -58,7 +58,7 @@ func TestTheRecordOfATicketIsFoundByItsID(t *testing.T) {
 		{two, "6f1c8f5e-52ad-4a0b-9e9b-2f7b7b7f3a11", `{"id":"6F1C8F5E-52AD-4A0B-9E9B-2F7B7B7F3A11","n":2}`},
 		{two, "", ""},
 		{"{\"records\":[{\"id\":\"\xff\",\"n\":1},{\"id\":\"\xfe\",\"n\":2}]}", `"\xfe"`, "{\"id\":\"\xfe\",\"n\":2}"},
-		{two, "c", ""}, {`{}`, "a", ""}, {``, "a", ""},
+		{two, "c", ""}, {`{}`, "a", ""}, {``, "a", ""}, {`{"records":[{}]}`, "a", `{}`},
 	} {
 		got, err := RawRecord([]byte(c.body), c.id)
 		assert.True(t, string(got) == c.want && (err == nil) == (c.want != ""), c.id, c.body, string(got), err)

@@ -17,11 +17,6 @@ const maxText = 8000
 // that a retry is recognised. The envelope stays if the text is only its records: its other fields print as usual.
 func (p *PrintRequest) setText(parseErr error, most int) {
 	records := p.Envelope.Get(FieldRecords)
-	_, isLimit := parseErr.(*Mismatch)
-	if isLimit {
-		p.Content = digestOfTokens(p.Raw)
-	}
-
 	var text string
 	switch { // the records alone, if possible: the other fields may differ in a retry
 	case parseErr == nil && p.Envelope.recordsKeys() == 1:
@@ -41,7 +36,7 @@ func (p *PrintRequest) setText(parseErr error, most int) {
 	p.ID, _ = CanonicalID(first.Get(FieldID).string())
 	if strings.TrimSpace(p.ID) == "" || len(p.ID) > MaxIDBytes {
 		same := ticket.DigestOf([]byte(text)) // in a retry
-		if isLimit {
+		if _, isLimit := parseErr.(*Mismatch); isLimit {
 			same = p.Content
 		}
 		p.ID = "text-" + hex.EncodeToString(same[:])

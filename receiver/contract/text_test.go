@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -63,9 +64,13 @@ func TestARetryHasTheSameContent(t *testing.T) {
 		{`"retryCount": 1,"_at":3,"s":"2026-11-20T19:30:00Z"`, beside, false},
 		{record, `"sentAt":"2026-11-20T19:30:00.5Z","note":"peanuts"`, false},
 		{record, `"sentAt":"tomorrow","note":"\"1,"`, false},
+		{record, `"sentAt":" 2026-11-20T19:30:00Z ","note":"\"1,"`, true},
+		{record + `,"n":1,"n":1`, beside, false},
 	} {
 		assert.Equal(t, digest(c.record, c.beside) == first, c.same, c.record, c.beside)
 	}
+	inside := func(at string) ticket.Digest { return digest(record, beside+`,"x":{"at":`+at+`}`) }
+	assert.True(t, inside("1770000060") != inside("1770000061"), "a time that is not directly in the body differs")
 	for member, same := range map[string]bool{
 		`"duration":`: true, `"serverClientDrift":`: true, `"readAt":177000000`: true, `"dueling_at":177000000`: true,
 		`"pickupTime":177000000`: false, `"ready_by":177000000`: false, `"_allergies":`: false, `"tables":`: false,
@@ -77,6 +82,14 @@ func TestARetryHasTheSameContent(t *testing.T) {
 	long := `,"t":["` + strings.Repeat("x", 2*hashAtOnce) + `",1,2]`
 	assert.True(t, digest(record+long, beside) != digest(strings.Replace(record, `"x"`, `"y"`, 1)+long, beside),
 		"the beginning of a long order does not count")
+}
+
+func TestTheContentIsThatOfEarlierVersions(t *testing.T) { // or a retry that comes after an upgrade prints again
+	p, err := Open(Example("burger.json"), Lenient)
+	assert.NoError(t, err)
+	assert.Equal(t, fmt.Sprintf("%x", p.Content), "d487b2adb6e765257e31961aadfedb73")
+	p, err = Open([]byte(`{"records":[{"id":"a"`), Text)
+	assert.True(t, err == nil && p.Content == (ticket.Digest{}), "a body that is not JSON has no content", err)
 }
 
 func TestATextForPeopleIsOneShortVisibleLine(t *testing.T) {

@@ -1,7 +1,10 @@
 package contract
 
 import (
+	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,19 +156,19 @@ func appendText(b []byte, s string) []byte {
 
 // Parse reads an answer of the service, which must be one object.
 func Parse(body []byte) (Value, error) {
-	v, _, err := parse(bytes.TrimPrefix(body, byteOrderMark))
+	v, _, _, err := parse(bytes.TrimPrefix(body, byteOrderMark))
 	return v, err
 }
 
 // parse reads a body, which must be one object. Of a body with an error it returns the part before the error.
-// repeats says that an object has a key more than once.
-func parse(body []byte) (v Value, repeats bool, err error) {
-	v, err = parseWith(body, jsontext.AllowInvalidUTF8(true))
+// content is that of a [PrintRequest]. repeats says that an object has a key more than once.
+func parse(body []byte) (v Value, content ticket.Digest, repeats bool, err error) {
+	v, content, err = parseWith(body, jsontext.AllowInvalidUTF8(true))
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		repeats = true
-		v, err = parseWith(body, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+		v, content, err = parseWith(body, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	}
-	return v, repeats, parseError(body, err)
+	return v, content, repeats, parseError(body, err)
 }
 
 // decoders are used again: the lists of names, by which a decoder finds a repeated one, are a quarter of the
@@ -174,25 +177,42 @@ var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
 var noBody = new(bytes.Buffer)
 
-func parseWith(body []byte, options ...jsontext.Options) (Value, error) {
+const hashAtOnce = 512 // bytes, which are collected: the parts are small
+
+func parseWith(body []byte, options ...jsontext.Options) (_ Value, content ticket.Digest, _ error) {
 	decoder := decoders.Get().(*jsontext.Decoder)
 	defer decoders.Put(decoder)
 	decoder.Reset(bytes.NewBuffer(body), options...)
+	sum := sha256.New()
 	reader := treeReader{text: string(body), isUnicode: utf8.Valid(body), dec: decoder,
-		nodes: make([]node, 0, min(countValues(body), maxValues))}
+		nodes: make([]node, 0, min(countValues(body), maxValues)), content: bufio.NewWriterSize(sum, hashAtOnce)}
 
 	err := reader.body()
+	_, isLimit := err.(*Mismatch)
+	if isLimit { // all behind the place where the reader stopped counts as received
+		_ = reader.content.WriteByte(0) // no part begins with it
+		_, _ = reader.content.WriteString(strings.TrimLeft(reader.text[decoder.InputOffset():], " \t\r\n"))
+	}
+	if err == nil || isLimit {
+		_ = reader.content.Flush() // no hash returns an error
+		content = ticket.Digest(sum.Sum(nil)[:len(content)])
+	}
+
 	decoder.Reset(noBody) // or it would keep the body
-	return reader.nodes, err
+	return reader.nodes, content, err
 }
 
-// A treeReader makes nodes of the tokens of a body.
+// A treeReader makes nodes of the tokens of a body, and writes its content.
 type treeReader struct {
 	dec       *jsontext.Decoder
 	text      string // the body
 	isUnicode bool
-	nodes     []node
-	depth     int // of objects and lists whose end was not reached
+	nodes     []node // the first maxValues of the body
+	isOver    bool   // it has more
+	depth     int    // of objects and lists whose end was not reached
+
+	content *bufio.Writer // what a retry has the same
+	differs bool          // the reader is in a member that a retry may have with another value
 }
 
 // body reads one object, and nothing else.
@@ -204,7 +224,15 @@ func (t *treeReader) body() error {
 		}
 		return &InvalidJSON{0, "want an object, got " + (Value{{kind: kind}}).typeName()}
 	}
-	if err := t.value(""); err != nil {
+
+	err := t.value(0, "")
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return err
+	}
+	if t.isOver { // said before an error behind it
+		return overLimit("body", fmt.Sprintf("more than %d values", maxValues))
+	}
+	if err != nil {
 		return err
 	}
 
@@ -214,37 +242,92 @@ func (t *treeReader) body() error {
 	return nil
 }
 
-// value reads the value of a member, or an element of a list, which has no key.
-func (t *treeReader) value(key string) error {
-	kind := t.dec.PeekKind()
-	if kind != '{' && kind != '[' {
-		text, err := t.scalar(key == FieldID)
-		if err != nil {
-			return err
-		}
-		return t.add(node{kind: kind, key: key, text: text})
+// value reads the value of a member of an object, or an element of a list, which has no key.
+func (t *treeReader) value(of jsontext.Kind, key string) (err error) {
+	next := node{kind: t.dec.PeekKind(), key: key, index: int32(len(t.nodes)), size: 1}
+	isStructure := next.kind == '{' || next.kind == '['
+	if isStructure {
+		_, err = t.dec.ReadToken()
+	} else {
+		next.text, err = t.scalar(key == FieldID)
 	}
-
-	if _, err := t.dec.ReadToken(); err != nil {
+	if err != nil {
+		if of == '{' { // its key was read
+			t.write('k', key)
+		}
 		return err
 	}
+
+	at, differs := len(t.nodes), t.differs
+	if t.isOver = at == maxValues; !t.isOver {
+		t.nodes = append(t.nodes, next)
+	}
+
+	if of == '{' {
+		t.differs = differs || next.mayDiffer(t.depth == 1)
+		t.write('k', key)
+	}
+	if isStructure {
+		err = t.structure(next.kind, at)
+	} else {
+		t.write(byte(next.kind), next.text)
+	}
+	t.differs = differs
+	return err
+}
+
+// structure reads an object or a list, whose beginning was read, into its node at an index.
+func (t *treeReader) structure(kind jsontext.Kind, at int) error {
+	t.write(byte(kind))
 	if t.depth == maxNesting-1 {
 		return overLimit("body", fmt.Sprintf("nested deeper than %d", maxNesting))
 	}
 
-	at, from := len(t.nodes), t.dec.InputOffset()-1
-	if err := t.add(node{kind: kind, key: key}); err != nil {
-		return err
-	}
-
+	from := t.dec.InputOffset() - 1
 	t.depth++
 	err := t.parts(kind)
 	t.depth--
+	if err == nil {
+		t.write('e')
+	}
 
-	// After an error the value is its part before that.
-	t.nodes[at].size = int32(len(t.nodes) - at)
-	t.nodes[at].text = t.text[from:t.dec.InputOffset()]
+	if at < len(t.nodes) { // after an error the value is its part before that
+		t.nodes[at].size = int32(len(t.nodes) - at)
+		t.nodes[at].text = t.text[from:t.dec.InputOffset()]
+	}
 	return err
+}
+
+// write adds a part to the content. A mark begins each and texts have their lengths, so no two contents have the same
+// bytes.
+func (t *treeReader) write(mark byte, texts ...string) {
+	if t.differs {
+		return
+	}
+	_ = t.content.WriteByte(mark)
+	for _, text := range texts {
+		_, _ = t.content.Write(binary.AppendUvarint(t.content.AvailableBuffer(), uint64(len(text))))
+		_, _ = t.content.WriteString(text)
+	}
+}
+
+// mayDiffer says whether a member may have another value in a retry:
+//   - anywhere, metadata, and updatedAt if it is a time;
+//   - directly in the body, the service's measurements and each time, except one for which the meal is wanted
+//     (wantedKey).
+func (n node) mayDiffer(inBody bool) bool {
+	isTime := func() bool {
+		return (n.kind == '"' || n.kind == '0') && ticket.IsTime(n.key, strings.TrimSpace(n.text))
+	}
+	switch {
+	case ticket.IsMetadata(n.key):
+		return true
+	case n.key == FieldUpdatedAt:
+		return isTime()
+	case inBody:
+		return n.key == FieldDuration || n.key == FieldClientDrift || isTime() && !wantedKey.MatchString(n.key)
+	}
+	return false
 }
 
 // parts reads the members of an object or the elements of a list, and its end.
@@ -260,7 +343,7 @@ func (t *treeReader) parts(of jsontext.Kind) error {
 			key, err = t.scalar(false)
 		}
 		if err == nil {
-			err = t.value(key)
+			err = t.value(of, key)
 		}
 		if err != nil {
 			return err
@@ -293,15 +376,6 @@ func (t *treeReader) scalar(exactly bool) (string, error) {
 		return strconv.Quote(inside), nil
 	}
 	return string(spelled), nil
-}
-
-func (t *treeReader) add(one node) error {
-	if len(t.nodes) == maxValues {
-		return overLimit("body", fmt.Sprintf("more than %d values", maxValues))
-	}
-	one.index, one.size = int32(len(t.nodes)), 1
-	t.nodes = append(t.nodes, one)
-	return nil
 }
 
 // parseError converts an error of the JSON parser.
