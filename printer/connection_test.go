@@ -283,9 +283,12 @@ func TestAfterAReloadTheNewDeviceWaitsUntilTheOldOneHasPrinted(t *testing.T) {
 		defer next.Retire()
 		go next.Watch(r.t.Context())
 		r.d.Retire()
+		synctest.Wait()
+		assert.Equal(t, next.Status().State, printer.Unknown)
+
 		first := <-done
 		assert.Equal(t, first.kind(), "confirmed", first.err)
-		assert.Equal(t, next.Status().State, printer.Unknown)
+		synctest.Wait() // until the printer, which serves one client, has seen the end of the first
 		p := printer.NewPaper(printer.Options{Name: "grill", Profile: eightyMillimetres, Device: next})
 		r.wantFrom(p, orderOf("A2"), "confirmed")
 	})
