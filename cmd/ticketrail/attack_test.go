@@ -48,7 +48,7 @@ func TestNoBodyTakesMoreMemoryThanTheUnitAllows(t *testing.T) {
 			k.start()
 			got := postBody(patient, k.url, body)
 			var wg sync.WaitGroup
-			for range 24 {
+			for range 12 { // eight are let in
 				wg.Go(func() { postBody(patient, k.url, body) })
 			}
 			wg.Wait()
@@ -96,7 +96,7 @@ func TestOrdersMonitoringAndCommandsAreAnsweredWhateverOthersHoldOpen(t *testing
 func TestListingsOfAllJobsTakeLittleMemory(t *testing.T) {
 	slow.Test(t, "go")
 	t.Parallel()
-	const size = 50_000
+	const size = 20_000
 	k := newDaemon(t, "", "grill")
 	k.asInstalled()
 	k.env = append(k.env, "GOGC=20") // so that the peak is near the memory in use, also on a busy machine
