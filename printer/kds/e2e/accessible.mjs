@@ -64,7 +64,8 @@ async function accessible(server, browser, pass, colorScheme) {
   prepare(server, pass);
   const page = await open(browser, server, "hot-line", { colorScheme });
   const check = checkOf(page, pass);
-  for (const [width, height] of [...SCREENS, [390, 844]]) {
+  const sizes = colorScheme === "dark" ? [...SCREENS, [390, 844]] : [[1280, 800]]; // light differs in its colours only
+  for (const [width, height] of sizes) {
     await resize(page, width, height);
     await page.locator("#alerts .unseen").waitFor();
     await check("all orders");

@@ -201,20 +201,20 @@ export async function anAddOnJoinsItsOrder(server, browser) {
 }
 
 export async function aBoardWithManyTicketsIsRenderedPageByPage(server, browser) {
-  await server.put("hot-line", ...Array.from({ length: 700 }, (_, i) => order(i + 1)));
+  await server.put("hot-line", ...Array.from({ length: 350 }, (_, i) => order(i + 1)));
   const page = await open(browser, server, "hot-line");
-  equal(await page.textContent("#count"), "700 open", "the count");
+  equal(await page.textContent("#count"), "350 open", "the count");
   const pages = async () => Number((await page.textContent("#pagenumber")).match(/ (\d+)\+?$/)[1]);
   const first = await pages();
   assert((await page.textContent("#pagenumber")).endsWith("+"), "it says that there are more");
   await until("the server knows of all", async () => (await server.status("hot-line")).status.live === 1);
   equal(
-    (await server.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(701)] })).proof,
+    (await server.ask("/put", { Station: "hot-line", Print: true, Tickets: [order(351)] })).proof,
     "shown",
     "a new one is",
   );
   await page.waitForSelector("#alerts .new");
-  equal(await page.textContent("#alerts .new"), "NEW #701", "the bar");
+  equal(await page.textContent("#alerts .new"), "NEW #351", "the bar");
   await page.keyboard.press("End");
   equal(await page.isDisabled("#next"), false, "the next button is dead");
   await page.keyboard.press("PageDown");
@@ -222,7 +222,7 @@ export async function aBoardWithManyTicketsIsRenderedPageByPage(server, browser)
   await page.keyboard.press("End");
   await page.keyboard.press("PageDown");
   await page.keyboard.press("End");
-  await until("the last is there", async () => (await heads(page)).pop() === "#701");
+  await until("the last is there", async () => (await heads(page)).pop() === "#351");
   equal(await page.isDisabled("#next"), true, "there is more");
   await page.keyboard.press("Home");
   await page.keyboard.press("1");
