@@ -151,7 +151,7 @@ func virtualPrinter(t *testing.T) (*virtual.Printer, string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	p := virtual.New(virtual.Options{Can: virtual.Everything})
-	p.Delay(200 * time.Microsecond) // ten times as fast as the fastest printer, because tests print thousands of tickets
+	p.Delay(200 * time.Microsecond) // the fastest printer takes ten times as long: a test prints thousands of tickets
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = p.Serve(ctx, l) })
