@@ -685,12 +685,9 @@ func (s *stepper) do(name string, step func() error) error {
 	return s.end()
 }
 
-// everything reports whether the tests run with [slow.Switch].
-func everything() bool { return os.Getenv(slow.Switch) != "" }
-
 // rounds is how often a random test is repeated: few times, or many with [slow.Switch].
 func rounds(few, many uint64) uint64 {
-	if everything() {
+	if slow.All() {
 		return many
 	}
 	return few

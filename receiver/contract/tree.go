@@ -189,7 +189,7 @@ func parseWith(body []byte, options ...jsontext.Options) (_ Value, content ticke
 
 	err := reader.body()
 	_, isLimit := err.(*Mismatch)
-	if isLimit { // all behind the place where the reader stopped counts as received
+	if isLimit { // the text behind the place where the reader stopped counts as received
 		_ = reader.content.WriteByte(0) // no part begins with it
 		_, _ = reader.content.WriteString(strings.TrimLeft(reader.text[decoder.InputOffset():], " \t\r\n"))
 	}
@@ -211,8 +211,8 @@ type treeReader struct {
 	isOver    bool   // it has more
 	depth     int    // of objects and lists whose end was not reached
 
-	content *bufio.Writer // what a retry has the same
-	differs bool          // the reader is in a member that a retry may have with another value
+	content *bufio.Writer // hashes the parts that a retry repeats
+	differs bool          // the reader is in a member whose value may differ in a retry
 }
 
 // body reads one object, and nothing else.
@@ -227,9 +227,9 @@ func (t *treeReader) body() error {
 
 	err := t.value(0, "")
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return err
+		return err // the body is read again
 	}
-	if t.isOver { // said before an error behind it
+	if t.isOver { // comes before an error behind the limit
 		return overLimit("body", fmt.Sprintf("more than %d values", maxValues))
 	}
 	if err != nil {
