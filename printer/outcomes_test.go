@@ -85,6 +85,7 @@ func outcomesOverTCP(t *testing.T) {
 		}
 		_ = rows.Wait()
 		left = again
+		t.Logf("%d rows at once: %d say less than the printer can", atOnce, len(left))
 	}
 	assert.True(t, weak == nil, weak)
 }
