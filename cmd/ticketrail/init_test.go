@@ -10,9 +10,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"ticketrail/deploy/slow"
 )
 
 func TestInitWithAllFlagsAsksNothingAndTheFirstOrderPrints(t *testing.T) {
+	slow.Test(t) // it waits for printers
 	k := newDaemon(t, "", "unused")
 	paper, address := virtualPrinter(t)
 	second, address2 := virtualPrinter(t)

@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"ticketrail/deploy/assert"
+	"ticketrail/deploy/slow"
 	"ticketrail/receiver"
 	"ticketrail/receiver/source"
 )
 
 func TestARequestThatCannotBeStoredIsTriedAgainAndNothingOvertakesIt(t *testing.T) {
+	slow.Test(t) // it waits for another try
 	t.Parallel()
 	_, s := oneNode(t)
 	venue := addVenue(t, s)
@@ -158,6 +160,7 @@ func TestABoxThatWaitsCostsTheServersNothing(t *testing.T) {
 
 // TestAfterABoxDiedNothingOvertakesWhatItHad: also when it died after its own commit, and at another relay.
 func TestAfterABoxDiedNothingOvertakesWhatItHad(t *testing.T) {
+	slow.Test(t) // it waits until the dead box is given up
 	t.Parallel()
 	_, s := oneNode(t)
 	venue := addVenue(t, s)
@@ -175,6 +178,7 @@ func TestAfterABoxDiedNothingOvertakesWhatItHad(t *testing.T) {
 
 // TestWhatTheServersDoNotConfirmIsNotAcknowledged: a box believes that the answer says that they have it.
 func TestWhatTheServersDoNotConfirmIsNotAcknowledged(t *testing.T) {
+	slow.Test(t) // it waits for a server that is down
 	t.Parallel()
 	e, s := oneNode(t)
 	venue := addVenue(t, s)

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"ticketrail/deploy/assert"
+	"ticketrail/deploy/slow"
 	"ticketrail/receiver/relay/natstest"
 	"ticketrail/receiver/source"
 )
@@ -100,6 +101,7 @@ func TestAVenueThatIsAddedAgainGetsNothingTwice(t *testing.T) {
 }
 
 func TestAVenueThatWasRemovedLeavesNothingForEver(t *testing.T) {
+	slow.Test(t) // it waits until messages are too old
 	t.Parallel()
 	e := natstest.Start(t, "")
 	o := testOptions(1)

@@ -20,6 +20,7 @@ import (
 	"ticketrail/cmd/internal/finding"
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
+	"ticketrail/deploy/slow"
 	"ticketrail/printer/transport"
 	"ticketrail/printer/virtual"
 	"ticketrail/queue/ticket"
@@ -29,6 +30,7 @@ import (
 
 // TestTheConnectionToTheRelayComesAndGoes has the connection itself, which the tests in a bubble cannot have.
 func TestTheConnectionToTheRelayComesAndGoes(t *testing.T) {
+	slow.Test(t) // it waits for another try
 	k := newFetchingBox(t)
 	k.accept() // the box is off
 	k.accept()

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTheOnlineCheckReportsTheStatusOfEachPrinter(t *testing.T) {
+	slow.Test(t) // it waits for answers
 	ready := onSocket(t, virtual.Options{Name: "ready", Can: virtual.Everything})
 	low := onSocket(t, virtual.Options{Name: "low", Can: virtual.Everything, Condition: virtual.PaperLow})
 	out := onSocket(t, virtual.Options{Name: "out", Can: virtual.Everything, Condition: virtual.PaperOut})

@@ -14,6 +14,7 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
+	"ticketrail/deploy/slow"
 	"ticketrail/queue/ticket"
 	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/source"
@@ -42,6 +43,7 @@ func TestAVenueThatARelayDoesNotKnowIsRefusedOnlyIfItsListIsNew(t *testing.T) {
 // TestWhenTheServersHaveLostTheStreamARelayMakesItAnew with the venues and their tokens: no order is refused meanwhile,
 // and nobody has to go to a box.
 func TestWhenTheServersHaveLostTheStreamARelayMakesItAnew(t *testing.T) {
+	slow.Test(t) // it waits for another try
 	c, a := opened(t)
 	file := filepath.Join(c.dir, "grill.token")
 	assert.NoError(t, a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file))
@@ -73,6 +75,7 @@ func TestServersWithoutAnyVenueHaveLostThem(t *testing.T) {
 // TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored and is again when the stream takes orders, not when it looks next
 // at the venues: until then a load balancer sends it nothing.
 func TestARelayIsNotReadyAtOnceWhenAnOrderCannotBeStored(t *testing.T) {
+	slow.Test(t) // it waits for a server that is down
 	c := newCloud(t)
 	stream := c.open()
 	s := &server{stream: stream, door: stream.NewDoor("secret", nil, nil)}

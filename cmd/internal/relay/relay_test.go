@@ -15,11 +15,13 @@ import (
 
 	"ticketrail/config"
 	"ticketrail/deploy/assert"
+	"ticketrail/deploy/slow"
 	store "ticketrail/receiver/relay"
 	"ticketrail/receiver/source"
 )
 
 func TestWithoutItsServersARelayAnswers503AlsoForAVenueItDoesNotKnow(t *testing.T) {
+	slow.Test(t) // it waits for a server that is down
 	c, a := opened(t)
 	v := store.VenueEntry{ID: grill, Name: "Grill"}
 	assert.NoError(t, a.Add(t.Context(), v, filepath.Join(c.dir, "grill.token")))
