@@ -22,7 +22,7 @@ func init() { flag.Set("rapid.seed", "1") }
 func TestWhateverHappensNoTicketIsLostNorPrintedTwiceUnmarked(t *testing.T) {
 	checks, before := "10", flag.Lookup("rapid.checks").Value.String()
 	if slow.All() {
-		checks = "30"
+		checks = "20"
 	}
 	_ = flag.Set("rapid.checks", checks)
 	defer flag.Set("rapid.checks", before)
