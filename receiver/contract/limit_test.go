@@ -147,16 +147,18 @@ func TestTwoContentsOverALimitOfTheParserDiffer(t *testing.T) {
 func TestTwoBodiesWithASyntaxErrorBehindALimitAreTwoRequests(t *testing.T) {
 	values := `[` + strings.Repeat("0,", maxValues) + `0]`
 	known := map[string]string{}
+
 	for _, end := range []string{`}`, ``, `e`, `}e`, `,"Fish":}`, `,"Pie":}`, `,"n":["Fish"}`, `,"n":["Fish"]]`} {
 		p, err := Open([]byte(`{"x":`+values+end), Lenient)
 		assert.True(t, err == nil && strings.HasSuffix(p.Records[0].Why, "body: more than 300000 values"), end, err)
 		assert.Equal(t, known[p.ID], "", end)
 		known[p.ID] = "as " + end
 	}
+
 	deep := `{"x":` + strings.Repeat("[", maxNesting-2)
 	list, _ := Open([]byte(deep+"[]"), Lenient)
 	object, _ := Open([]byte(deep+"{]"), Lenient)
-	assert.True(t, list.ID != object.ID, "the beginning of what is too deep does not count")
+	assert.True(t, list.ID != object.ID, "the kind of the value at the limit does not count")
 }
 
 func TestTheTreeOfAHostileBodyIsBounded(t *testing.T) {
@@ -185,5 +187,5 @@ func isRetry(first, second string) bool {
 	return a.ID == b.ID && (sameBody || said(a) == said(b))
 }
 
-// lists are so many lists, each in the other.
+// lists returns n lists, each inside the one before.
 func lists(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }

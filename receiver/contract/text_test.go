@@ -88,6 +88,7 @@ func TestTheContentIsThatOfEarlierVersions(t *testing.T) { // or a retry that co
 	p, err := Open(Example("burger.json"), Lenient)
 	assert.NoError(t, err)
 	assert.Equal(t, fmt.Sprintf("%x", p.Content), "d487b2adb6e765257e31961aadfedb73")
+
 	p, err = Open([]byte(`{"records":[{"id":"a"`), Text)
 	assert.True(t, err == nil && p.Content == (ticket.Digest{}), "a body that is not JSON has no content", err)
 }

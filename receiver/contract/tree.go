@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,12 +176,11 @@ var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
 var noBody = new(bytes.Buffer)
 
-const hashAtOnce = 512 // bytes, which are collected: the parts are small
-
 func parseWith(body []byte, options ...jsontext.Options) (_ Value, content ticket.Digest, _ error) {
 	decoder := decoders.Get().(*jsontext.Decoder)
 	defer decoders.Put(decoder)
 	decoder.Reset(bytes.NewBuffer(body), options...)
+
 	sum := sha256.New()
 	reader := treeReader{text: string(body), isUnicode: utf8.Valid(body), dec: decoder,
 		nodes: make([]node, 0, min(countValues(body), maxValues)), content: bufio.NewWriterSize(sum, hashAtOnce)}
@@ -229,6 +227,7 @@ func (t *treeReader) body() error {
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		return err // the body is read again
 	}
+
 	if t.isOver { // comes before an error behind the limit
 		return overLimit("body", fmt.Sprintf("more than %d values", maxValues))
 	}
@@ -246,11 +245,13 @@ func (t *treeReader) body() error {
 func (t *treeReader) value(of jsontext.Kind, key string) (err error) {
 	next := node{kind: t.dec.PeekKind(), key: key, index: int32(len(t.nodes)), size: 1}
 	isStructure := next.kind == '{' || next.kind == '['
+
 	if isStructure {
 		_, err = t.dec.ReadToken()
 	} else {
 		next.text, err = t.scalar(key == FieldID)
 	}
+
 	if err != nil {
 		if of == '{' { // its key was read
 			t.write('k', key)
@@ -267,6 +268,7 @@ func (t *treeReader) value(of jsontext.Kind, key string) (err error) {
 		t.differs = differs || next.mayDiffer(t.depth == 1)
 		t.write('k', key)
 	}
+
 	if isStructure {
 		err = t.structure(next.kind, at)
 	} else {
@@ -287,6 +289,7 @@ func (t *treeReader) structure(kind jsontext.Kind, at int) error {
 	t.depth++
 	err := t.parts(kind)
 	t.depth--
+
 	if err == nil {
 		t.write('e')
 	}
@@ -296,38 +299,6 @@ func (t *treeReader) structure(kind jsontext.Kind, at int) error {
 		t.nodes[at].text = t.text[from:t.dec.InputOffset()]
 	}
 	return err
-}
-
-// write adds a part to the content. A mark begins each and texts have their lengths, so no two contents have the same
-// bytes.
-func (t *treeReader) write(mark byte, texts ...string) {
-	if t.differs {
-		return
-	}
-	_ = t.content.WriteByte(mark)
-	for _, text := range texts {
-		_, _ = t.content.Write(binary.AppendUvarint(t.content.AvailableBuffer(), uint64(len(text))))
-		_, _ = t.content.WriteString(text)
-	}
-}
-
-// mayDiffer says whether a member may have another value in a retry:
-//   - anywhere, metadata, and updatedAt if it is a time;
-//   - directly in the body, the service's measurements and each time, except one for which the meal is wanted
-//     (wantedKey).
-func (n node) mayDiffer(inBody bool) bool {
-	isTime := func() bool {
-		return (n.kind == '"' || n.kind == '0') && ticket.IsTime(n.key, strings.TrimSpace(n.text))
-	}
-	switch {
-	case ticket.IsMetadata(n.key):
-		return true
-	case n.key == FieldUpdatedAt:
-		return isTime()
-	case inBody:
-		return n.key == FieldDuration || n.key == FieldClientDrift || isTime() && !wantedKey.MatchString(n.key)
-	}
-	return false
 }
 
 // parts reads the members of an object or the elements of a list, and its end.

@@ -18,7 +18,7 @@ import (
 )
 
 func TestARequestThatCannotBeStoredIsTriedAgainAndNothingOvertakesIt(t *testing.T) {
-	slow.Test(t) // it waits for another try
+	slow.Test(t) // it waits for a retry
 	t.Parallel()
 	_, s := oneNode(t)
 	venue := addVenue(t, s)

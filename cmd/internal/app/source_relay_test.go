@@ -30,7 +30,7 @@ import (
 
 // TestTheConnectionToTheRelayComesAndGoes has the connection itself, which the tests in a bubble cannot have.
 func TestTheConnectionToTheRelayComesAndGoes(t *testing.T) {
-	slow.Test(t) // it waits for another try
+	slow.Test(t) // it waits for a retry
 	k := newFetchingBox(t)
 	k.accept() // the box is off
 	k.accept()

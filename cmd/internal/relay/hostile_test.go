@@ -43,7 +43,7 @@ func TestAVenueThatARelayDoesNotKnowIsRefusedOnlyIfItsListIsNew(t *testing.T) {
 // TestWhenTheServersHaveLostTheStreamARelayMakesItAnew with the venues and their tokens: no order is refused meanwhile,
 // and nobody has to go to a box.
 func TestWhenTheServersHaveLostTheStreamARelayMakesItAnew(t *testing.T) {
-	slow.Test(t) // it waits for another try
+	slow.Test(t) // it waits for a retry
 	c, a := opened(t)
 	file := filepath.Join(c.dir, "grill.token")
 	assert.NoError(t, a.Add(t.Context(), store.VenueEntry{ID: grill, Name: "Grill"}, file))
